@@ -1,0 +1,17 @@
+//! The contract as `wit-bindgen` generates it: WIT types enter and leave, nothing is added.
+//!
+//! This is the low level, for a plugin that must do what [`plugin!`](crate::plugin) does not offer: implement
+//! [`Guest`](exports::airlock::plugin::guest::Guest) for a type of your own and export it with
+//! `airlock_plugin::bindings::export!(MyPlugin with_types_in airlock_plugin::bindings);`. The imports under
+//! [`airlock::plugin`] exist in a component only; natively they panic.
+
+#![allow(missing_docs, unsafe_code, unreachable_pub, reason = "generated from wit/0.1.0")]
+#![allow(clippy::allow_attributes_without_reason, reason = "generated from wit/0.1.0")]
+
+wit_bindgen::generate!({
+    world: "plugin",
+    path: "../../wit/0.1.0",
+    additional_derives: [PartialEq],
+    pub_export_macro: true,
+    generate_unused_types: true,
+});

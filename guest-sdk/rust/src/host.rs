@@ -1,0 +1,77 @@
+//! The functions that the host offers: a plugin's requests enter, the host's answers leave. In a component they are the
+//! contract's imports; natively a stand-in for tests takes their place. It never decides anything.
+
+#[cfg(target_arch = "wasm32")]
+pub(crate) use component::*;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use native::*;
+
+#[cfg(target_arch = "wasm32")]
+mod component {
+    use crate::bindings::airlock::plugin::registry;
+    use crate::bindings::airlock::plugin::registry::Exposure;
+    use crate::bindings::airlock::plugin::registry::RegistrationError;
+    use crate::bindings::airlock::plugin::runtime;
+    use crate::bindings::airlock::plugin::types::Tool;
+
+    pub(crate) fn log(level: runtime::Level, message: &str) {
+        runtime::log(level, message);
+    }
+
+    pub(crate) fn config() -> String {
+        runtime::config()
+    }
+
+    pub(crate) fn progress(done: f64, total: Option<f64>, message: Option<&str>) {
+        runtime::progress(done, total, message);
+    }
+
+    pub(crate) fn register_tool(tool: Tool, exposure: Exposure) -> Result<(), RegistrationError> {
+        registry::register_tool(&tool, exposure)
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod native {
+    #![allow(clippy::print_stderr, reason = "standard error is where a test looks for logs")]
+
+    use std::cell::RefCell;
+
+    use crate::bindings::airlock::plugin::registry::Exposure;
+    use crate::bindings::airlock::plugin::registry::RegistrationError;
+    use crate::bindings::airlock::plugin::runtime::Level;
+    use crate::bindings::airlock::plugin::types::Tool;
+
+    thread_local! {
+        // Tests run in parallel, one thread each: a thread is one plugin.
+        static CONFIG: RefCell<String> = RefCell::new("{}".to_owned());
+        static REGISTERED: RefCell<Vec<(Tool, Exposure)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(crate) fn log(level: Level, message: &str) {
+        eprintln!("{level:?}: {message}");
+    }
+
+    pub(crate) fn config() -> String {
+        CONFIG.with_borrow(Clone::clone)
+    }
+
+    pub(crate) fn set_config(config: String) {
+        CONFIG.set(config);
+    }
+
+    pub(crate) fn progress(done: f64, total: Option<f64>, message: Option<&str>) {
+        let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+        eprintln!("progress: {done}{total} {}", message.unwrap_or_default());
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the host may refuse, the stand-in takes everything")]
+    pub(crate) fn register_tool(tool: Tool, exposure: Exposure) -> Result<(), RegistrationError> {
+        REGISTERED.with_borrow_mut(|registered| registered.push((tool, exposure)));
+        Ok(())
+    }
+
+    pub(crate) fn take_registered() -> Vec<(Tool, Exposure)> {
+        REGISTERED.take()
+    }
+}
