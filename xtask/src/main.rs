@@ -1,2 +1,45 @@
-//! To come.
-fn main() {}
+//! `cargo xtask VERB`: a verb enters, its commands run, an exit code leaves: 0, or 1 after one line that says what failed.
+//! One file a verb. Whatever continuous integration checks is a verb here, and nothing else.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the terminal is what this program is for")]
+
+use std::process::ExitCode;
+
+mod guests;
+mod process;
+mod test;
+mod tidy;
+mod wasm_target;
+
+const USAGE: &str = "\
+usage: cargo xtask VERB
+
+  guests [--debian-toolchain]   build the sample plugins and lay them out in target/plugins and
+                                target/hostile-plugins; the option forces the fallback toolchain
+  tidy                          check what needs no compiler
+  test                          run every check there is, in order
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["guests"] => guests::build(guests::Toolchain::Available),
+        ["guests", "--debian-toolchain"] => guests::build(guests::Toolchain::Debian),
+        ["tidy"] => tidy::check(),
+        ["test"] => test::run(),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        [] => Err(format!("no verb given\n\n{USAGE}")),
+        [verb, ..] => Err(format!("`{verb}` with these arguments is not known\n\n{USAGE}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
