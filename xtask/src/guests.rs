@@ -134,3 +134,42 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_replaced_only_where_they_differ() {
+        let folder = std::env::temp_dir().join(format!("xtask-guests-{}", std::process::id()));
+        let (sources, components, plugins) =
+            (folder.join("sources"), folder.join("built"), folder.join("plugins"));
+        for made in
+            [&sources.join("two-words"), &sources.join("no-plugin"), &components, &plugins.join("gone")]
+        {
+            fs::create_dir_all(made).unwrap();
+        }
+        fs::write(
+            sources.join("two-words").join(MANIFEST),
+            r#"{"id":"two-words","component":"two-words.wasm"}"#,
+        )
+        .unwrap();
+        fs::write(components.join("two_words.wasm"), COMPONENT).unwrap();
+        let changed = |path: &str| fs::metadata(plugins.join(path)).unwrap().modified().unwrap();
+
+        lay_out(&sources, &components, &plugins).unwrap();
+        let package: Vec<_> =
+            entries(&plugins).unwrap().iter().flat_map(|package| entries(package).unwrap()).collect();
+        assert_eq!(
+            package,
+            [plugins.join("two-words").join(MANIFEST), plugins.join("two-words").join("two-words.wasm")]
+        );
+        let before = changed("two-words/two-words.wasm");
+        lay_out(&sources, &components, &plugins).unwrap();
+        assert_eq!(changed("two-words/two-words.wasm"), before);
+
+        fs::write(components.join("two_words.wasm"), b"\0asm\x01\0\0\0").unwrap();
+        assert!(lay_out(&sources, &components, &plugins).unwrap_err().contains("not a component"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

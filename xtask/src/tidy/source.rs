@@ -118,9 +118,12 @@ fn check_rust_line(file: &str, line: &str, found: &mut impl FnMut(&str)) {
 fn is_unchecked(code: &str) -> bool {
     const FOLLOWERS: [&str; 7] = ["{", "fn ", "impl ", "impl<", "trait ", "extern ", "("];
     !code.starts_with("//")
-        && code.split(UNCHECKED).skip(1).any(|rest| {
-            rest.starts_with("_code")
-                || FOLLOWERS.iter().any(|follower| rest.trim_start().starts_with(follower))
+        && code.match_indices(UNCHECKED).any(|(start, word)| {
+            let before = code.get(..start).and_then(|text| text.chars().next_back());
+            let rest = code.get(start + word.len()..).unwrap_or_default();
+            !before.is_some_and(is_word)
+                && (rest.starts_with("_code")
+                    || FOLLOWERS.iter().any(|next| rest.trim_start().starts_with(next)))
         })
 }
 
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn unchecked_code() {
         let text = format!(
-            "//!\n{UNCHECKED} {{ }}\n#[allow({UNCHECKED}_code)]\n// {UNCHECKED} {{\n\"it is {UNCHECKED}.\"\n"
+            "//!\n{UNCHECKED} {{ }}\n#[allow({UNCHECKED}_code)]\n// {UNCHECKED} {{\n\"it is {UNCHECKED}.\"\nis_{UNCHECKED}(x)\n"
         );
         check_texts("host/core/src/a.rs", &text, &[(2, "checked way"), (3, "checked way")]);
         check_texts("host/sandbox/src/cache.rs", &text, &[]);
