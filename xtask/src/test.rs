@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
 fn formatting() -> Result<()> {
     provide("rustfmt", &["fmt", "--version"])?;
     execute(&mut cargo(".", &["fmt", "--all", "--check"]))?;
-    execute(&mut cargo("sample-plugins", &["fmt", "--all", "--check"]))
+    execute(&mut cargo("sample-plugins", &["fmt", "--check"]))
 }
 
 fn lints() -> Result<()> {
