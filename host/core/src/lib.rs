@@ -1,1 +1,86 @@
-//! To come.
+//! The rules of Airlock, a plugin host for AI agents.
+//!
+//! A tool is *installed* as part of a plugin's package, *discovered* through the manifest, *registered* by the
+//! plugin's code, *exposed* on the [`Surface`] of one run, *called* by name with JSON arguments, and *executed*
+//! within limits. The modules below follow that way; each stage takes one type and gives the next.
+//!
+//! ```no_run
+//! # async fn example(sandbox: impl airlock_core::Sandbox + 'static) -> Result<(), airlock_core::Error> {
+//! use airlock_core::{Call, Host, Origin, PluginRoot, RunContext};
+//!
+//! let root = PluginRoot { path: "plugins".into(), origin: Origin::Config };
+//! let host = Host::builder().sandbox(sandbox).plugin_root(root).build().await?;
+//! let surface = host.assemble(RunContext::new("writer")).await;
+//! let outcome = surface.call(Call::from_json("workflow_tool", r#"{"pipeline": "tidy", "text": " a "}"#)).await;
+//! println!("{:?}: {:?}", outcome.kind, outcome.content);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate has no engine: WebAssembly runs behind [`Sandbox`] and [`Plugin`], which `airlock-sandbox` implements.
+
+// Words that everything uses.
+mod clock;
+mod diagnostic;
+mod document;
+mod error;
+mod id;
+mod limits;
+mod run;
+mod schema;
+pub mod text;
+mod tool;
+
+// Installed → discovered.
+mod catalog;
+mod discover;
+mod manifest;
+
+// Discovered → registered.
+mod hooks;
+mod load;
+mod native;
+mod plugin;
+mod registry;
+
+// Registered → exposed.
+mod host;
+mod surface;
+
+// Exposed → called → executed.
+mod call;
+mod result;
+
+pub use call::{
+    Arguments, Call, CallError, CallKind, CallStatus, Checkpoint, GuestReceipt, NearestLimit, Outcome,
+    Receipt, TrailEntry,
+};
+pub use catalog::{BrokenPackage, CatalogEntry, Catalogue, Conflict};
+pub use clock::{Clock, SystemClock};
+pub use diagnostic::{Code, Diagnostic, Location, Severity};
+pub use discover::{Candidate, Origin, PluginRoot};
+pub use error::{Error, ErrorKind};
+pub use hooks::{HookName, HookOptions};
+pub use host::{Host, HostBuilder, PluginStatus};
+pub use id::{CallId, Digest, MAX_NAME_CHARS, NameProblem, PluginId, ToolName};
+pub use limits::{AtLeast, Limits, LimitsCeiling};
+pub use load::Loaded;
+pub use manifest::{
+    Activation, Code as ManifestCode, Concurrency, Contracts, Deferral, FileAccess, FilesystemRequest,
+    HookContract, HostPattern, JsonPointer, KeyValueRequest, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest,
+    NetworkRequest, PackagePath, Permissions, SecretRequest, ToolMetadata, World,
+};
+pub use native::{NativeCall, NativeTool};
+pub use plugin::{
+    Answer, Invocation, Invoked, LoadRequest, LogLevel, LogLine, Micros, Plugin, Progress, ProgressSink,
+    Registered, Sandbox, Stop, Usage,
+};
+pub use registry::{
+    Exposure, RegisteredFactory, RegisteredHandler, RegisteredTool, Registrar, Registration,
+    RegistrationError,
+};
+pub use result::CallRecord;
+pub use run::{ChannelReference, ChatKind, Delivery, ModelReference, Requester, RunContext, Trigger};
+pub use schema::{ContractSchema, SchemaProblem, Violation};
+pub use surface::{ExposedTool, Owner, Removal, Rule, Stage, Surface};
+pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

@@ -1,0 +1,117 @@
+//! `airlock call`: one governed call, from the command line's arguments to its outcome.
+
+use std::io::{Read as _, Write as _};
+use std::process::ExitCode;
+
+use airlock_core::{Call, Content, LogLevel, Outcome, ProgressSink, text};
+use anstream::eprintln;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::{CallCommand, Format};
+use crate::failure::Failure;
+use crate::page::{self, ERROR, FAINT, GOOD, STRONG};
+use crate::setup::Setup;
+
+/// More than acceptance will take, so that a file that is too large is refused there, with its size.
+const MAX_PARAMETER_BYTES: u64 = 2 << 20;
+
+pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode, Failure> {
+    let arguments = parameters(&command.params)?;
+    let surface = setup.with_progress(setup.host.assemble(command.run.context())).await;
+    let cancellation = CancellationToken::new();
+    let call = Call::from_json(&command.name, arguments).cancellation(cancellation.clone()).on_progress(
+        ProgressSink::new(|progress| {
+            let total = progress.total.map_or_else(String::new, |total| format!("/{total}"));
+            eprintln!("{FAINT}{}{total} {}{FAINT:#}", progress.done, progress.message.unwrap_or_default());
+        }),
+    );
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            cancellation.cancel();
+        }
+        std::future::pending::<()>().await;
+    };
+    let outcome = tokio::select! {
+        outcome = surface.call(call) => outcome,
+        () = interrupt => return Err(Failure::host("interrupted")),
+    };
+    show_log(&outcome);
+    match setup.format {
+        Format::Json => page::json(&outcome)?,
+        Format::Human => show(&outcome)?,
+    }
+    Ok(ExitCode::from(outcome.kind.exit_code()))
+}
+
+/// The arguments themselves, from a file after `@`, or from standard input for `-`.
+fn parameters(written: &str) -> Result<String, Failure> {
+    let bounded = |source: &mut dyn std::io::Read| {
+        let mut text = String::new();
+        source.take(MAX_PARAMETER_BYTES).read_to_string(&mut text).map(|_| text)
+    };
+    let (name, read) = match written.strip_prefix('@') {
+        Some(path) => (path, std::fs::File::open(path).and_then(|mut file| bounded(&mut file))),
+        None if written == "-" => ("standard input", bounded(&mut std::io::stdin())),
+        None => return Ok(written.to_owned()),
+    };
+    read.map_err(|error| Failure::usage(format!("the arguments cannot be read from {name}: {error}")))
+}
+
+fn show_log(outcome: &Outcome) {
+    for line in &outcome.log {
+        let level = match line.level {
+            LogLevel::Trace => "trace",
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warn => "warn",
+            LogLevel::Error => "error",
+        };
+        eprintln!("{FAINT}{level}: {}{FAINT:#}", text::single_line(&line.message));
+    }
+}
+
+fn show(outcome: &Outcome) -> std::io::Result<()> {
+    let mut output = page::standard_output();
+    if let Some(error) = &outcome.error {
+        writeln!(output, "{ERROR}error[{}]{ERROR:#} {}", error.kind.as_str(), error.message)?;
+        if let Some(detail) = &error.detail {
+            writeln!(output, "  {FAINT}{detail}{FAINT:#}")?;
+        }
+    } else {
+        for piece in &outcome.content {
+            match piece {
+                Content::Text { text } => writeln!(output, "{}", text::escape(text))?,
+                Content::Image(blob) | Content::Audio(blob) => {
+                    let (kind, size) =
+                        (text::single_line(&blob.mime_type), page::bytes(blob.data.len() as u64));
+                    writeln!(output, "{FAINT}[{kind}, {size}]{FAINT:#}")?;
+                }
+            }
+        }
+    }
+    if let Some(details) = &outcome.details {
+        let pretty = serde_json::to_string_pretty(details).unwrap_or_default();
+        writeln!(output, "\n{STRONG}details{STRONG:#} {}", text::escape(&pretty))?;
+    }
+    writeln!(output, "\n{}", receipt_line(outcome))
+}
+
+/// What the call cost, on one line.
+fn receipt_line(outcome: &Outcome) -> String {
+    let style = if outcome.error.is_none() { GOOD } else { ERROR };
+    let mut parts = vec![format!("in {}", page::duration(outcome.receipt.total.0))];
+    if let Some(guest) = &outcome.receipt.guest {
+        let usage = &guest.usage;
+        parts.push(format!("{} fuel", page::grouped(usage.fuel)));
+        parts.push(format!("{} memory", page::bytes(usage.peak_memory_bytes)));
+        let nearest = &guest.nearest_limit;
+        parts.push(format!("nearest limit: {} at {} %", nearest.limit, nearest.used_percent));
+        if usage.stdio_bytes > 0 {
+            parts.push(format!("{} printed", page::bytes(usage.stdio_bytes)));
+        }
+        if usage.log_lines > 0 {
+            parts.push(format!("{} lines logged", page::grouped(usage.log_lines)));
+        }
+    }
+    format!("{style}{}{style:#} {FAINT}{}{FAINT:#}", outcome.kind.as_str(), parts.join(" · "))
+}

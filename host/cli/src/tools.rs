@@ -1,0 +1,79 @@
+//! `airlock tools`: the surface of one run, and why other tools are missing from it.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use airlock_core::{Diagnostic, Origin, Removal, Surface};
+use serde::Serialize;
+
+use crate::arguments::{Format, ToolsCommand};
+use crate::failure::Failure;
+use crate::page::{self, FAINT};
+use crate::setup::Setup;
+
+#[derive(Debug, Serialize)]
+struct Document<'surface> {
+    tools: Vec<Tool<'surface>>,
+    removed: &'surface [Removal],
+    diagnostics: &'surface [Diagnostic],
+}
+
+#[derive(Debug, Serialize)]
+struct Tool<'surface> {
+    name: &'surface str,
+    plugin: String,
+    /// Null for a native tool.
+    origin: Option<Origin>,
+    optional: bool,
+    description: &'surface str,
+}
+
+pub(crate) async fn run(command: &ToolsCommand, setup: &Setup) -> Result<ExitCode, Failure> {
+    let surface = setup.with_progress(setup.host.assemble(command.run.context())).await;
+    let document = document(&surface);
+    match setup.format {
+        Format::Json => page::json(&document)?,
+        Format::Human => show(&document)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn document(surface: &Surface) -> Document<'_> {
+    let tools = surface.tools().map(|exposed| Tool {
+        name: exposed.tool.name.as_str(),
+        plugin: exposed.owner.to_string(),
+        origin: exposed.origin,
+        optional: exposed.optional,
+        description: &exposed.tool.description,
+    });
+    Document { tools: tools.collect(), removed: surface.removed(), diagnostics: surface.diagnostics() }
+}
+
+fn show(document: &Document<'_>) -> std::io::Result<()> {
+    let mut output = page::standard_output();
+    if document.tools.is_empty() {
+        writeln!(output, "no tools on this surface")?;
+    } else {
+        let rows: Vec<_> = document
+            .tools
+            .iter()
+            .map(|tool| [tool.name.to_owned(), tool.plugin.clone(), page::summary(tool.description)])
+            .collect();
+        page::table(&mut output, ["TOOL", "PLUGIN", "DESCRIPTION"], &rows)?;
+    }
+    if !document.removed.is_empty() {
+        writeln!(output)?;
+        let rows: Vec<_> = document
+            .removed
+            .iter()
+            .map(|removal| [removal.name.to_string(), removal.plugin.to_string(), removal.reason.clone()])
+            .collect();
+        page::table(&mut output, ["REMOVED", "PLUGIN", "REASON"], &rows)?;
+    }
+    for diagnostic in document.diagnostics {
+        writeln!(output)?;
+        page::diagnostic(&mut output, diagnostic)?;
+    }
+    let (exposed, removed) = (document.tools.len(), document.removed.len());
+    writeln!(output, "\n{FAINT}{exposed} tools, {removed} removed{FAINT:#}")
+}

@@ -1,0 +1,137 @@
+//! Acceptance: the name is on this surface and the arguments fit the contract schema, or the guest never runs.
+
+use serde_json::{Map, Value};
+
+use super::execute::Executed;
+use super::receipt::{Checkpoint, Trail};
+use super::{AcceptedCall, Arguments, Call, CallError, CallKind, Identity, canonical};
+use crate::schema::{MAX_DEPTH, Violation, deeper_than};
+use crate::surface::Surface;
+use crate::text;
+
+/// Largest arguments in bytes of JSON: what a model can write in one answer, many times over.
+const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+
+/// Judges a call. The identity comes back whatever the answer, for the record.
+pub(super) fn accept<'surface>(
+    surface: &'surface Surface,
+    call: Call,
+    trail: &mut Trail<'_>,
+) -> (Identity, Result<AcceptedCall<'surface>, Executed>) {
+    let id = call.id.unwrap_or_else(|| surface.snapshot().next_call_id());
+    let name = canonical(&call.tool);
+    let shown = name
+        .as_ref()
+        .map_or_else(|| text::single_line(&text::shorten(&call.tool, 80)).into_owned(), ToString::to_string);
+    let mut identity = Identity { id: id.clone(), tool: shown, owner: None, arguments: Value::Null };
+    let parsed = parse(call.arguments);
+    if let Ok(arguments) = &parsed {
+        identity.arguments = arguments.clone();
+    }
+    let Some(exposed) = name.as_ref().and_then(|name| surface.tool(name)) else {
+        let refusal = not_exposed(surface, &identity.tool, trail);
+        return (identity, Err(refusal));
+    };
+    identity.owner = Some(exposed.owner.to_string());
+    let refuse = |error: CallError, trail: &mut Trail<'_>| {
+        trail.note(Checkpoint::Acceptance, "refused", "core", Some(error.message.clone()));
+        Executed::refused(error)
+    };
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            let message = format!("the arguments for `{}` {problem}", identity.tool);
+            let refusal = refuse(CallError::new(CallKind::InvalidParams, message), trail);
+            return (identity, Err(refusal));
+        }
+    };
+    let violations = exposed.tool.parameters.violations(&arguments);
+    if !violations.is_empty() {
+        let message = format!("the arguments for `{}` do not fit: {}", identity.tool, in_words(&violations));
+        let error = CallError::new(CallKind::InvalidParams, message).with_violations(violations);
+        return (identity, Err(refuse(error, trail)));
+    }
+    trail.note(Checkpoint::Acceptance, "accepted", "core", None);
+    let accepted =
+        AcceptedCall { id, exposed, arguments, progress: call.progress, cancellation: call.cancellation };
+    (identity, Ok(accepted))
+}
+
+/// Arguments as an object, or the end of a sentence that begins with "the arguments".
+fn parse(arguments: Arguments) -> Result<Value, String> {
+    let value = match arguments {
+        Arguments::Text(source) => {
+            if source.len() > MAX_ARGUMENT_BYTES {
+                return Err(format!("have {} bytes, the limit is {MAX_ARGUMENT_BYTES}", source.len()));
+            }
+            if source.trim().is_empty() {
+                return Ok(Value::Object(Map::new()));
+            }
+            serde_json::from_str(&source).map_err(|error| format!("are not JSON: {error}"))?
+        }
+        Arguments::Value(value) => value,
+    };
+    if deeper_than(&value, MAX_DEPTH) {
+        return Err(format!("are nested deeper than {MAX_DEPTH} levels"));
+    }
+    match value {
+        Value::Null => Ok(Value::Object(Map::new())),
+        Value::Object(members) => Ok(Value::Object(members)),
+        Value::String(written) if matches!(serde_json::from_str(&written), Ok(Value::Object(_))) => {
+            Err("are a string that holds JSON: send the object itself, not a string of it".to_owned())
+        }
+        _ => Err("are not an object".to_owned()),
+    }
+}
+
+/// The refusal of a name: the model learns the same whether the tool was removed or never was; the trail learns why.
+fn not_exposed(surface: &Surface, shown: &str, trail: &mut Trail<'_>) -> Executed {
+    let reason = surface.removed().iter().find(|removal| removal.name.as_str() == shown).map_or_else(
+        || "no installed plugin and no native tool has this name".to_owned(),
+        |removal| format!("removed at {:?}: {}", removal.stage, removal.reason).to_lowercase(),
+    );
+    trail.note(Checkpoint::Acceptance, "refused", "core", Some(reason));
+    let suggestion = text::suggest(shown, surface.tools().map(|exposed| exposed.tool.name.as_str()));
+    let message = match suggestion {
+        Some(name) => format!("there is no tool `{shown}` here; did you mean `{name}`?"),
+        None => format!("there is no tool `{shown}` here"),
+    };
+    Executed::refused(CallError::new(CallKind::NotExposed, message))
+}
+
+/// Violations as one line for a model.
+pub(super) fn in_words(violations: &[Violation]) -> String {
+    let words = violations.iter().map(|violation| match violation.path.as_str() {
+        "" => violation.message.clone(),
+        path => format!("{path}: {}", violation.message),
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn arguments_become_an_object_or_a_reason() {
+        for empty in ["", " ", "null", "{}"] {
+            assert_eq!(parse(Arguments::Text(empty.to_owned())), Ok(json!({})));
+        }
+        let refused = |source: &str| parse(Arguments::Text(source.to_owned())).unwrap_err();
+        assert!(refused("[1]").contains("not an object"));
+        assert!(refused("{\"a\":").contains("not JSON"));
+        assert!(refused(r#""{\"a\":1}""#).contains("send the object itself"));
+        assert!(
+            refused(&format!("{{\"a\":{}1{}}}", "[".repeat(100), "]".repeat(100))).contains("deeper than 64")
+        );
+        assert!(refused(&"[".repeat(100_000)).contains("not JSON"));
+        assert!(refused(&format!("\"{}\"", "x".repeat(MAX_ARGUMENT_BYTES))).contains("the limit is 1048576"));
+    }
+
+    #[test]
+    fn numbers_keep_every_digit() {
+        let source = r#"{"n":123456789012345678901234567890,"x":1.10}"#;
+        assert_eq!(parse(Arguments::Text(source.to_owned())).unwrap().to_string(), source);
+    }
+}

@@ -1,0 +1,213 @@
+//! Execution: an admitted call runs, natively or in a fresh instance, and its answer is held against its contract.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+
+use super::accept::in_words;
+use super::receipt::{Checkpoint, GuestReceipt, Trail};
+use super::{AdmittedCall, CallError, CallKind};
+use crate::limits::Limits;
+use crate::load::stopped;
+use crate::native::{NativeCall, NativeTool};
+use crate::plugin::{Answer, Invocation, LogLine, Plugin, Stop};
+use crate::result::{MAX_CONTENT_BYTES, content_bytes};
+use crate::schema::{MAX_DEPTH, deeper_than};
+use crate::surface::{Implementation, Surface};
+use crate::text;
+use crate::tool::{Content, Tool, ToolError, ToolResult};
+
+/// Longest error message that a model gets, in characters.
+const MAX_ERROR_CHARS: usize = 4_000;
+
+/// What came of the attempt, not yet bounded for its readers.
+#[derive(Debug)]
+pub(super) struct Executed {
+    pub(super) end: Result<ToolResult, CallError>,
+    /// A tool that failed may still have something to show to people.
+    pub(super) failure_details: Option<Value>,
+    pub(super) guest: Option<GuestReceipt>,
+    pub(super) log: Vec<LogLine>,
+}
+
+impl Executed {
+    /// A call that never ran.
+    pub(super) fn refused(error: CallError) -> Self {
+        Self { end: Err(error), failure_details: None, guest: None, log: Vec::new() }
+    }
+}
+
+pub(super) async fn execute(surface: &Surface, call: AdmittedCall<'_>, trail: &mut Trail<'_>) -> Executed {
+    let exposed = call.0.exposed;
+    let cancellation = call.0.cancellation.clone();
+    let running = async {
+        match &exposed.implementation {
+            Implementation::Native(native) => run_native(&**native, surface, call).await,
+            Implementation::Guest(plugin, limits) => run_guest(&**plugin, *limits, surface, call).await,
+        }
+    };
+    let executed = cancellation.run_until_cancelled(running).await.unwrap_or_else(|| {
+        Executed::refused(CallError::new(
+            CallKind::Cancelled,
+            format!("the call of `{}` was cancelled", exposed.tool.name),
+        ))
+    });
+    let decision = executed.end.as_ref().err().map_or(CallKind::Completed, |error| error.kind);
+    let reason = executed.end.as_ref().err().and_then(|error| error.detail.clone());
+    trail.note(Checkpoint::Execute, decision.as_str(), exposed.owner.to_string(), reason);
+    executed
+}
+
+async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCall<'_>) -> Executed {
+    let AdmittedCall(call) = call;
+    let tool = &call.exposed.tool;
+    let native_call = NativeCall {
+        call_id: call.id,
+        arguments: call.arguments,
+        run: Arc::clone(surface.run()),
+        progress: call.progress,
+    };
+    // A native tool is the embedder's code: a panic there must not take the agent down with it.
+    let answer = AssertUnwindSafe(async { native.execute(native_call).await }).catch_unwind().await;
+    let mut failure_details = None;
+    let end = match answer {
+        Err(panic) => {
+            let detail = panic
+                .downcast_ref::<&str>()
+                .map(ToString::to_string)
+                .or_else(|| panic.downcast_ref::<String>().cloned());
+            let error = CallError::new(
+                CallKind::HostFault,
+                format!("the tool `{}` failed inside the host", tool.name),
+            );
+            Err(error.with_detail(format!("the native tool panicked: {}", detail.unwrap_or_default())))
+        }
+        Ok(Ok(result)) => held_to_contract(tool, result.content, result.details),
+        Ok(Err(ToolError::InvalidParams(message))) => Err(CallError::new(CallKind::InvalidParams, message)),
+        Ok(Err(ToolError::Unavailable(message))) => Err(CallError::new(CallKind::Unavailable, message)),
+        Ok(Err(ToolError::Failed { message, details })) => {
+            failure_details = details;
+            Err(CallError::new(CallKind::Failed, message))
+        }
+    };
+    Executed { end: end.map_err(bounded), failure_details, guest: None, log: Vec::new() }
+}
+
+async fn run_guest(
+    plugin: &dyn Plugin,
+    limits: Limits,
+    surface: &Surface,
+    call: AdmittedCall<'_>,
+) -> Executed {
+    let AdmittedCall(call) = call;
+    let tool = &call.exposed.tool;
+    let invoked = plugin
+        .execute(Invocation {
+            call_id: call.id,
+            tool: tool.name.clone(),
+            arguments: call.arguments.to_string(),
+            run: Arc::clone(surface.run()),
+            limits,
+            progress: call.progress,
+        })
+        .await;
+    let mut failure_details = None;
+    let end = match invoked.end {
+        Ok(Answer::Result { content, details }) => match details.as_deref().map(parse_details).transpose() {
+            Ok(details) => held_to_contract(tool, content, details),
+            Err(problem) => Err(invalid_output(tool, &format!("the details {problem}"))),
+        },
+        Ok(Answer::InvalidParams(message)) => Err(CallError::new(CallKind::InvalidParams, message)),
+        Ok(Answer::Unavailable(message)) => Err(CallError::new(CallKind::Unavailable, message)),
+        Ok(Answer::Failed { message, details }) => {
+            failure_details = details.as_deref().and_then(|details| parse_details(details).ok());
+            Err(CallError::new(CallKind::Failed, message))
+        }
+        Err(stop) => Err(stop_error(tool, &limits, &stop)),
+    };
+    let guest = Some(GuestReceipt::new(invoked.usage, &limits));
+    Executed { end: end.map_err(bounded), failure_details, guest, log: invoked.log }
+}
+
+/// A guest's details as a value, or the end of a sentence about them.
+fn parse_details(source: &str) -> Result<Value, String> {
+    if source.len() > MAX_CONTENT_BYTES {
+        return Err(format!("have {} bytes, the limit is {MAX_CONTENT_BYTES}", source.len()));
+    }
+    let details: Value = serde_json::from_str(source).map_err(|error| format!("are not JSON: {error}"))?;
+    if deeper_than(&details, MAX_DEPTH) {
+        return Err(format!("are nested deeper than {MAX_DEPTH} levels"));
+    }
+    Ok(details)
+}
+
+fn held_to_contract(
+    tool: &Tool,
+    content: Vec<Content>,
+    details: Option<Value>,
+) -> Result<ToolResult, CallError> {
+    let bytes = content_bytes(&content);
+    if bytes > MAX_CONTENT_BYTES {
+        let message = format!(
+            "the result of `{}` has {bytes} bytes, the limit is {MAX_CONTENT_BYTES}; ask for less at a time",
+            tool.name
+        );
+        return Err(CallError::new(CallKind::OutputTooLarge, message));
+    }
+    if let Some(schema) = &tool.output_schema {
+        let violations = schema.violations(details.as_ref().unwrap_or(&Value::Null));
+        if !violations.is_empty() {
+            let problem = format!("the details do not fit: {}", in_words(&violations));
+            return Err(invalid_output(tool, &problem).with_violations(violations));
+        }
+    }
+    Ok(ToolResult { content, details })
+}
+
+fn invalid_output(tool: &Tool, problem: &str) -> CallError {
+    let message = format!(
+        "the result of `{}` breaks the tool's own contract: {problem}. The tool may have taken effect",
+        tool.name
+    );
+    CallError::new(CallKind::InvalidOutput, message)
+}
+
+/// A stop in the model's words; what only the author can use goes into the detail.
+fn stop_error(tool: &Tool, limits: &Limits, stop: &Stop) -> CallError {
+    let name = &tool.name;
+    let kind = match stop {
+        Stop::TimedOut => CallKind::TimedOut,
+        Stop::OutOfFuel => CallKind::OutOfFuel,
+        Stop::OutOfMemory => CallKind::OutOfMemory,
+        Stop::OutputTooLarge(_) => CallKind::OutputTooLarge,
+        Stop::Trapped { .. } => CallKind::Trapped,
+        Stop::Busy => CallKind::Busy,
+        Stop::Mismatched(_) | Stop::HostFault(_) => CallKind::HostFault,
+    };
+    let message = match stop {
+        Stop::TimedOut => {
+            format!("the tool `{name}` did not finish within {} ms", limits.timeout.as_millis())
+        }
+        Stop::OutOfFuel => {
+            format!("the tool `{name}` used up its computing budget of {} fuel units", limits.fuel)
+        }
+        Stop::OutOfMemory => {
+            format!("the tool `{name}` asked for more than its {} bytes of memory", limits.memory_bytes)
+        }
+        Stop::OutputTooLarge(_) => {
+            format!("the tool `{name}` produced more output than is allowed; ask for less at a time")
+        }
+        Stop::Trapped { .. } => format!("the tool `{name}` failed"),
+        Stop::Busy => format!("the tool `{name}` is busy; try again later"),
+        Stop::Mismatched(_) | Stop::HostFault(_) => format!("the tool `{name}` failed inside the host"),
+    };
+    CallError::new(kind, message).with_detail(format!("the guest {}", stopped(stop)))
+}
+
+/// A message that a tool wrote, made safe to pass on.
+fn bounded(mut error: CallError) -> CallError {
+    error.message = text::shorten(&text::escape(&error.message), MAX_ERROR_CHARS).into_owned();
+    error
+}

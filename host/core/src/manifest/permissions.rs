@@ -1,0 +1,193 @@
+//! What a plugin asks for. Each request is a ceiling: what it may reach is this *and* the operator's grant.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::AtLeast;
+
+/// All requests of one plugin.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct Permissions {
+    /// Hosts it wants to call over HTTP.
+    pub network: Vec<NetworkRequest>,
+    /// Secrets that the host should add to its requests.
+    pub secrets: Vec<SecretRequest>,
+    /// Its own key-value store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_value: Option<KeyValueRequest>,
+    /// Folders it wants to see.
+    pub filesystem: Vec<FilesystemRequest>,
+}
+
+impl Permissions {
+    /// The first secret that would go to a host for which the plugin has no network request.
+    pub(super) fn secret_beyond_network(&self) -> Option<&SecretRequest> {
+        self.secrets
+            .iter()
+            .find(|secret| !self.network.iter().any(|request| request.host.covers(&secret.host)))
+    }
+}
+
+/// One host, and how it may be spoken to.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NetworkRequest {
+    /// Which host, or which hosts below a name.
+    pub host: HostPattern,
+    /// HTTP methods; empty means none.
+    #[serde(default = "read_only", deserialize_with = "methods")]
+    pub methods: Vec<String>,
+}
+
+/// A secret by the operator's name for it, and the one request header it goes into.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SecretRequest {
+    /// The name in the operator's `[secrets]`.
+    pub name: String,
+    /// The only host that may receive it.
+    pub host: HostPattern,
+    /// The header.
+    pub header: String,
+    /// The header's value, in which `{secret}` is replaced.
+    #[serde(default = "bare_secret")]
+    pub value: String,
+}
+
+/// A store of the plugin's own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KeyValueRequest {
+    /// How much it may hold, keys and values together.
+    #[serde(serialize_with = "as_number")]
+    pub max_bytes: AtLeast<1>,
+}
+
+/// One folder by the operator's name for it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FilesystemRequest {
+    /// The folder's name, such as `workspace`.
+    pub path: String,
+    /// What it wants to do there.
+    pub access: FileAccess,
+}
+
+/// What may be done in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileAccess {
+    /// Read only.
+    Read,
+    /// Read and write.
+    Write,
+}
+
+/// An exact host name or address, or `*.` and a name for everything below it. Lower case, no port, no scheme.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct HostPattern(String);
+
+impl HostPattern {
+    /// The pattern as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether every host that `other` matches is matched by this pattern too.
+    pub fn covers(&self, other: &Self) -> bool {
+        match self.0.strip_prefix('*') {
+            Some(suffix) => {
+                self == other || other.0.trim_start_matches('*').ends_with(suffix) && other.0 != suffix
+            }
+            None => self == other,
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let host = text.to_ascii_lowercase();
+        let host = host.strip_suffix('.').unwrap_or(&host);
+        let name = host.strip_prefix("*.").unwrap_or(host);
+        let is_label = |label: &str| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        let is_address = name.parse::<std::net::IpAddr>().is_ok() && name == host;
+        if is_address || name.len() <= 253 && name.split('.').all(is_label) {
+            return Ok(Self(host.to_owned()));
+        }
+        Err(format!(
+            "`{}` is not a host; it is a name, an address, or `*.` and a name",
+            crate::text::shorten(text, 80)
+        ))
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for HostPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+fn read_only() -> Vec<String> {
+    vec!["GET".to_owned(), "HEAD".to_owned()]
+}
+
+fn bare_secret() -> String {
+    "{secret}".to_owned()
+}
+
+fn methods<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    const KNOWN: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let methods = Vec::<String>::deserialize(deserializer)?;
+    match methods.iter().find(|method| !KNOWN.contains(&method.as_str())) {
+        Some(other) => Err(D::Error::unknown_variant(other, KNOWN)),
+        None => Ok(methods),
+    }
+}
+
+fn as_number<S: serde::Serializer>(number: &AtLeast<1>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(number.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_names_addresses_or_subdomains() {
+        for (written, host) in
+            [("API.GitHub.com.", "api.github.com"), ("*.example.org", "*.example.org"), ("::1", "::1")]
+        {
+            assert_eq!(HostPattern::parse(written).unwrap().as_str(), host);
+        }
+        for bad in
+            ["", "*", "*.", "a..b", "http://a", "a:80", "user@a", "-a.b", "a_b.c", "*.*.a", "*.127.0.0.1:1"]
+        {
+            assert!(HostPattern::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_covers_what_is_below_it_and_not_itself() {
+        let host = |text| HostPattern::parse(text).unwrap();
+        assert!(host("*.a.b").covers(&host("x.a.b")));
+        assert!(host("*.a.b").covers(&host("*.a.b")));
+        assert!(host("*.b").covers(&host("*.a.b")));
+        assert!(!host("*.a.b").covers(&host("a.b")));
+        assert!(!host("*.a.b").covers(&host("xa.b")));
+        assert!(!host("a.b").covers(&host("*.a.b")));
+    }
+}

@@ -1,0 +1,198 @@
+//! What one instance may reach while it lives: WASI with nothing granted, the registry while it registers, its log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use airlock_core::{Exposure, LogLevel, LogLine, Progress, ProgressSink, Registrar, RegistrationError, text};
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use crate::bindings::airlock::plugin::{hook_types, registry, runtime, types};
+use crate::convert;
+use crate::limiter::MemoryLimiter;
+use crate::stdio::CapturedOutput;
+
+/// Host resources that a guest may hold at once; a pollable takes two.
+const MAX_RESOURCES: usize = 256;
+
+/// Random bytes that one request may ask for: keys and seeds are under a hundred.
+const MAX_RANDOM_BYTES: u64 = 64 << 10;
+
+/// Log lines kept of one invocation.
+const MAX_LOG_LINES: usize = 1_000;
+
+/// Longest log line, in bytes.
+const MAX_LOG_LINE_BYTES: usize = 4 << 10;
+
+/// Shortest time between two progress reports that are passed on: 20 a second.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Longest progress message, in characters.
+const MAX_PROGRESS_CHARS: usize = 200;
+
+/// Read from outside while the guest runs, and after it was dropped in the middle of something.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    pub(crate) peak_memory_bytes: Arc<AtomicU64>,
+    pub(crate) fuel: AtomicU64,
+    pub(crate) host_calls: AtomicU64,
+    pub(crate) log_lines: AtomicU64,
+    pub(crate) log_lines_dropped: AtomicU64,
+}
+
+/// The data of one store, dropped with its instance.
+pub(crate) struct State {
+    pub(crate) limiter: MemoryLimiter,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) stdout: CapturedOutput,
+    pub(crate) stderr: CapturedOutput,
+    pub(crate) log: Vec<LogLine>,
+    /// Present only while `register` runs.
+    pub(crate) registrar: Option<Registrar>,
+    configuration: Arc<str>,
+    progress: ProgressSink,
+    last_progress: Option<Instant>,
+    /// Made when the guest first asks for something of WASI: most calls never do.
+    wasi: Option<WasiCtx>,
+    table: ResourceTable,
+}
+
+impl State {
+    pub(crate) fn new(
+        memory_bytes: u64,
+        configuration: Arc<str>,
+        registrar: Option<Registrar>,
+        progress: ProgressSink,
+    ) -> Self {
+        let meter = Arc::new(Meter::default());
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(MAX_RESOURCES);
+        Self {
+            limiter: MemoryLimiter::new(memory_bytes, Arc::clone(&meter.peak_memory_bytes)),
+            meter,
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
+            log: Vec::new(),
+            registrar,
+            configuration,
+            progress,
+            last_progress: None,
+            wasi: None,
+            table,
+        }
+    }
+
+    fn count_host_call(&self) {
+        self.meter.host_calls.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.count_host_call();
+        let (stdout, stderr) = (&self.stdout, &self.stderr);
+        let ctx = self.wasi.get_or_insert_with(|| {
+            let mut builder = WasiCtxBuilder::new();
+            builder.stdout(stdout.clone()).stderr(stderr.clone());
+            builder.max_random_size(MAX_RANDOM_BYTES);
+            builder.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
+            builder.build()
+        });
+        WasiCtxView { ctx, table: &mut self.table }
+    }
+}
+
+impl types::Host for State {}
+impl hook_types::Host for State {}
+
+impl registry::Host for State {
+    fn register_tool(
+        &mut self,
+        tool: types::Tool,
+        exposure: registry::Exposure,
+    ) -> wasmtime::Result<Result<(), registry::RegistrationError>> {
+        let descriptor = convert::descriptor(tool);
+        Ok(self.register(|registrar| registrar.register_tool(&descriptor, convert::exposure(exposure))))
+    }
+
+    fn register_factory(
+        &mut self,
+        factory: types::FactoryId,
+        names: Vec<String>,
+        exposure: registry::Exposure,
+    ) -> wasmtime::Result<Result<(), registry::RegistrationError>> {
+        let exposure: Exposure = convert::exposure(exposure);
+        Ok(self.register(|registrar| registrar.register_factory(factory, &names, exposure)))
+    }
+
+    fn on(
+        &mut self,
+        handler: types::HandlerId,
+        hook: hook_types::HookName,
+        options: hook_types::HookOptions,
+    ) -> wasmtime::Result<Result<(), registry::RegistrationError>> {
+        let (hook, options) = (convert::hook_name(hook), convert::hook_options(options));
+        Ok(self.register(|registrar| registrar.on(handler, hook, options)))
+    }
+}
+
+impl State {
+    fn register(
+        &mut self,
+        act: impl FnOnce(&mut Registrar) -> Result<(), RegistrationError>,
+    ) -> Result<(), registry::RegistrationError> {
+        self.count_host_call();
+        self.registrar
+            .as_mut()
+            .map_or(Err(RegistrationError::Closed), act)
+            .map_err(convert::registration_error)
+    }
+}
+
+impl runtime::Host for State {
+    fn log(&mut self, level: runtime::Level, message: String) -> wasmtime::Result<()> {
+        self.count_host_call();
+        self.meter.log_lines.fetch_add(1, Ordering::Relaxed);
+        if self.log.len() >= MAX_LOG_LINES {
+            self.meter.log_lines_dropped.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        let kept = text::prefix_within(&message, MAX_LOG_LINE_BYTES);
+        let cut = message.len() - kept.len();
+        let mut line = text::escape(kept).into_owned();
+        if cut > 0 {
+            line.push_str(&format!(" [… {cut} bytes cut]"));
+        }
+        self.log.push(LogLine { level: log_level(level), message: line });
+        Ok(())
+    }
+
+    fn config(&mut self) -> wasmtime::Result<String> {
+        self.count_host_call();
+        Ok(self.configuration.to_string())
+    }
+
+    fn progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) -> wasmtime::Result<()> {
+        self.count_host_call();
+        let now = Instant::now();
+        if self.last_progress.is_some_and(|last| now.duration_since(last) < PROGRESS_INTERVAL) {
+            return Ok(());
+        }
+        self.last_progress = Some(now);
+        let message = message
+            .map(|message| text::single_line(&text::shorten(&message, MAX_PROGRESS_CHARS)).into_owned());
+        self.progress.send(Progress { done, total, message });
+        Ok(())
+    }
+}
+
+fn log_level(level: runtime::Level) -> LogLevel {
+    match level {
+        runtime::Level::Trace => LogLevel::Trace,
+        runtime::Level::Debug => LogLevel::Debug,
+        runtime::Level::Info => LogLevel::Info,
+        runtime::Level::Warn => LogLevel::Warn,
+        runtime::Level::Error => LogLevel::Error,
+    }
+}

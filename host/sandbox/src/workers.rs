@@ -1,0 +1,188 @@
+//! Threads for guests: they are never the embedder's, and a guest that stays busy cannot keep them from others.
+//!
+//! A guest that is still busy after two ticks becomes a *hog* and needs a permit for each further tick. There is one
+//! thread more than there are permits, so a new, short call always finds a thread that no hog holds.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::thread::available_parallelism;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{AbortHandle, JoinHandle};
+
+/// Threads on which a file is read or a component compiled: two compilations, and reads beside them.
+const BLOCKING_THREADS: usize = 8;
+
+/// Ticks that a guest may be busy before it queues with the hogs: nearly every tool call is over by then.
+const FREE_TICKS: u32 = 2;
+
+/// The sandbox's own runtime.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    /// `None` only while being dropped.
+    runtime: Option<Runtime>,
+    hogs: Arc<Semaphore>,
+}
+
+impl Workers {
+    /// Starts one thread more than the machine has cores.
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(cores + 1)
+            .max_blocking_threads(BLOCKING_THREADS)
+            .thread_name("airlock-guest")
+            .enable_time()
+            .build()?;
+        Ok(Self { runtime: Some(runtime), hogs: Arc::new(Semaphore::new(cores)) })
+    }
+
+    /// Runs a future on the workers. Dropping the answer stops it.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.task(|runtime| runtime.spawn(future))
+    }
+
+    /// Runs a blocking function beside the workers. It cannot be stopped, only no longer awaited.
+    pub(crate) fn spawn_blocking<T: Send + 'static>(
+        &self,
+        function: impl FnOnce() -> T + Send + 'static,
+    ) -> Task<T> {
+        self.task(|runtime| runtime.spawn_blocking(function))
+    }
+
+    /// Runs a future to its end, whoever waits for it.
+    pub(crate) fn detach<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            drop(runtime.spawn(future));
+        }
+    }
+
+    fn task<T>(&self, spawn: impl FnOnce(&Runtime) -> JoinHandle<T>) -> Task<T> {
+        Task(self.runtime.as_ref().map(spawn))
+    }
+
+    /// A new guest's place among the busy ones.
+    pub(crate) fn turn(&self) -> Turn {
+        Turn { hogs: Arc::clone(&self.hogs), permit: Arc::default(), ticks: 0 }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A sandbox may be dropped on an embedder's async thread, where waiting is forbidden.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Work on the workers, stopped when dropped.
+#[derive(Debug)]
+pub(crate) struct Task<T>(Option<JoinHandle<T>>);
+
+impl<T> Task<T> {
+    /// Stops it without waiting.
+    pub(crate) fn abort_handle(&self) -> Option<AbortHandle> {
+        self.0.as_ref().map(JoinHandle::abort_handle)
+    }
+}
+
+impl<T> Future for Task<T> {
+    /// `None` if it was stopped or panicked.
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        match &mut self.0 {
+            Some(handle) => pin!(handle).poll(context).map(Result::ok),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.0 {
+            handle.abort();
+        }
+    }
+}
+
+/// One guest's right to stay busy.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    hogs: Arc<Semaphore>,
+    permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    ticks: u32,
+}
+
+impl Turn {
+    /// Called at each tick that finds the guest busy: what it must await before it goes on, if it is a hog.
+    pub(crate) fn tick(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        self.ticks = self.ticks.saturating_add(1);
+        if self.ticks <= FREE_TICKS {
+            return None;
+        }
+        let (hogs, permit) = (Arc::clone(&self.hogs), Arc::clone(&self.permit));
+        Some(async move {
+            // Without this the guest would keep its thread whenever a permit is free.
+            tokio::task::yield_now().await;
+            let granted = hogs.acquire_owned().await.ok();
+            *permit.lock().unwrap_or_else(PoisonError::into_inner) = granted;
+        })
+    }
+
+    /// Wraps a guest's future so that its permit goes back whenever it suspends: a hog that then waits in a host call
+    /// holds up nobody.
+    pub(crate) async fn hold<T>(self, guest: impl Future<Output = T>) -> T {
+        let mut guest = pin!(guest);
+        std::future::poll_fn(|context| {
+            let polled = guest.as_mut().poll(context);
+            self.permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+            polled
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_ends_when_it_is_dropped() {
+        let workers = Workers::start().unwrap();
+        let (ended, end) = tokio::sync::oneshot::channel::<()>();
+        let task = workers.spawn(async move {
+            let _ended = ended;
+            std::future::pending::<()>().await;
+        });
+        drop(task);
+        assert!(end.await.is_err());
+        assert_eq!(workers.spawn(async { 7 }).await, Some(7));
+        assert_eq!(workers.spawn_blocking(|| 8).await, Some(8));
+    }
+
+    #[tokio::test]
+    async fn a_hog_gives_its_permit_back_when_it_suspends() {
+        let workers = Workers::start().unwrap();
+        let permits = workers.hogs.available_permits();
+        let mut turn = workers.turn();
+        assert!(turn.tick().is_none() && turn.tick().is_none());
+        let wait = turn.tick().unwrap();
+        let (hogs, holder) = (Arc::clone(&workers.hogs), turn.clone());
+        holder
+            .hold(async move {
+                wait.await;
+                assert_eq!(hogs.available_permits(), permits - 1);
+                tokio::task::yield_now().await;
+                assert_eq!(hogs.available_permits(), permits);
+            })
+            .await;
+    }
+}
