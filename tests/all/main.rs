@@ -1,1 +1,14 @@
-//! To come.
+//! The behaviour of Airlock as a whole: real components, the real sandbox, the real program. One module a theme.
+
+#![allow(missing_docs, clippy::print_stderr, reason = "a test binary")]
+
+mod calls;
+mod command_line;
+mod compile_cache;
+mod discovery;
+mod endings;
+mod limits;
+mod many_calls;
+mod registration;
+mod support;
+mod surface;

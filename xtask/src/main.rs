@@ -5,6 +5,8 @@
 
 use std::process::ExitCode;
 
+mod bench;
+mod demo;
 mod guests;
 mod process;
 mod test;
@@ -14,6 +16,8 @@ mod wasm_target;
 const USAGE: &str = "\
 usage: cargo xtask VERB
 
+  demo                          build everything, then show the main job and how hostile plugins end
+  bench                         measure, as ratios to plain Wasmtime, and write docs/performance.md
   guests [--debian-toolchain]   build the sample plugins and lay them out in target/plugins and
                                 target/hostile-plugins; the option forces the fallback toolchain
   tidy                          check what needs no compiler
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
+        ["demo"] => demo::run(),
+        ["bench"] => bench::run(),
         ["guests"] => guests::build(guests::Toolchain::Available),
         ["guests", "--debian-toolchain"] => guests::build(guests::Toolchain::Debian),
         ["tidy"] => tidy::check(),

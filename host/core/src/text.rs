@@ -79,8 +79,8 @@ pub fn single_line(text: &str) -> Cow<'_, str> {
 
 /// The candidate closest to what somebody wrote, if one is close enough to be what they meant.
 pub fn suggest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // 0.8 accepts one slip in a short word and two in a long one, and refuses words that merely share a prefix.
-    const CLOSE: f64 = 0.8;
+    // One slip in four letters, two in eight; words that merely share a prefix are farther apart.
+    const CLOSE: f64 = 0.75;
     // Distance costs the product of the lengths; a name is short, so anything longer is not a slip of one.
     const MAX_COMPARED_CHARS: usize = 128;
     if written.chars().nth(MAX_COMPARED_CHARS).is_some() {

@@ -132,23 +132,19 @@ impl Sandbox {
         audit(&runtime.engine, &component, &request.permissions).map_err(|(code, message, hint)| {
             Diagnostic::new(code, &request.plugin, message, hint).at(location())
         })?;
-        let linked = runtime.linker.instantiate_pre(&component).and_then(bindings::PluginPre::new).map_err(
-            |error| {
-                let cause = airlock_core::text::single_line(&format!("{error:#}")).into_owned();
-                let message = format!(
-                    "the component does not fit what the host provides: {}",
-                    airlock_core::text::shorten(&cause, 300)
-                );
-                Diagnostic::new(
-                    Code::ImportUnknown,
-                    &request.plugin,
-                    message,
-                    "build it against the released contract",
-                )
+        let misfit = |code, what: &str, error: &wasmtime::Error| {
+            let cause = airlock_core::text::single_line(&format!("{error:#}")).into_owned();
+            let message = format!("the component {what}: {}", airlock_core::text::shorten(&cause, 300));
+            Diagnostic::new(code, &request.plugin, message, "build it against the released contract")
                 .at(location())
-            },
-        )?;
-        Ok(Arc::new(SandboxedPlugin::new(Arc::clone(runtime), linked, digest, request.configuration)))
+        };
+        let linked = runtime
+            .linker
+            .instantiate_pre(&component)
+            .map_err(|error| misfit(Code::ImportUnknown, "imports what the host does not provide", &error))?;
+        let plugin = bindings::PluginPre::new(linked)
+            .map_err(|error| misfit(Code::WorldMismatch, "does not export what the contract says", &error))?;
+        Ok(Arc::new(SandboxedPlugin::new(Arc::clone(runtime), plugin, digest, request.configuration)))
     }
 }
 

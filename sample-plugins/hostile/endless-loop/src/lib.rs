@@ -7,9 +7,13 @@ use airlock_plugin::prelude::*;
 /// Computes for ever.
 #[tool]
 fn spin_forever() -> &'static str {
-    let mut turns: u64 = 0;
-    while black_box(turns) < u64::MAX {
-        turns = turns.wrapping_add(1) % 1_000;
+    // A chain of divisions: the slowest instructions that fuel counts as one, so that time runs out first.
+    let mut value = black_box(u64::MAX);
+    while black_box(value) != 0 {
+        for _ in 0..64 {
+            value = (u64::MAX - 58) / (value | 3);
+        }
+        value |= 1;
     }
     "unreachable"
 }

@@ -1,0 +1,195 @@
+//! The program: its exit codes, its JSON documents, its pages for people.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{built, repository};
+
+/// The program that was built beside this test.
+fn program() -> PathBuf {
+    let mut folder = std::env::current_exe().unwrap();
+    folder.pop();
+    folder.pop();
+    let program = folder.join(format!("airlock{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "{} is missing: run `cargo build -p airlock-cli` first", program.display());
+    program
+}
+
+fn airlock(arguments: &[&str]) -> Output {
+    let data = repository().join("target/test-data");
+    Command::new(program())
+        .args(arguments)
+        .env("XDG_DATA_HOME", data)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Runs the program over both folders of samples; gives its exit code and its JSON document.
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let (good, hostile) = (built("plugins"), built("hostile-plugins"));
+    let mut all =
+        vec!["--plugins", good.to_str().unwrap(), "--plugins", hostile.to_str().unwrap(), "--format", "json"];
+    all.extend(arguments);
+    let output = airlock(&all);
+    let document = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stdout)));
+    (output.status.code().unwrap(), document)
+}
+
+fn page(arguments: &[&str]) -> String {
+    let good = built("plugins");
+    let mut all = vec!["--plugins", good.to_str().unwrap()];
+    all.extend(arguments);
+    String::from_utf8(airlock(&all).stdout).unwrap()
+}
+
+#[test]
+fn every_ending_has_its_kind_status_and_exit_code() {
+    let cases = [
+        ("echo", r#"{"text": "a"}"#, 0, "success", None),
+        ("fail", "{}", 1, "error", Some("failed")),
+        ("workflow_tool", r#"{"pipeline":7}"#, 1, "error", Some("invalid-params")),
+        ("refuse", "{}", 1, "error", Some("invalid-params")),
+        ("lie", "{}", 1, "error", Some("invalid-output")),
+        ("unavailable", "{}", 1, "error", Some("unavailable")),
+        ("trap_now", "{}", 1, "error", Some("trapped")),
+        ("nowhere", "{}", 3, "blocked", Some("not-exposed")),
+        ("spin_forever", "{}", 4, "error", Some("timed-out")),
+        ("burn_fuel", r#"{"rounds": 100000000}"#, 4, "error", Some("out-of-fuel")),
+        ("hog_memory", "{}", 4, "error", Some("out-of-memory")),
+        ("flood_output", "{}", 4, "error", Some("output-too-large")),
+    ];
+    for (tool, params, exit, status, kind) in cases {
+        let (code, outcome) = json(&["call", tool, "--params", params]);
+        assert_eq!((code, outcome["status"].as_str()), (exit, Some(status)), "{tool}");
+        assert_eq!(outcome["error"]["kind"].as_str(), kind, "{tool}");
+        for key in ["content", "details", "record", "receipt", "trail"] {
+            assert!(outcome.get(key).is_some(), "{tool} has no {key}");
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_name_the_path_and_the_guest_never_ran() {
+    let (code, outcome) = json(&["call", "workflow_tool", "--params", r#"{"pipeline":7}"#]);
+    assert_eq!((code, outcome["error"]["path"].as_str()), (1, Some("/pipeline")));
+    assert_eq!(outcome["receipt"]["guest"], Value::Null);
+}
+
+#[test]
+fn wrong_usage_is_exit_2() {
+    let cases: &[&[&str]] = &[
+        &["call"],
+        &["nonsense"],
+        &["--format", "yaml", "tools"],
+        &["plugins", "nowhere"],
+        &["call", "echo", "--params", "@/nowhere/at/all.json"],
+    ];
+    for arguments in cases {
+        let output = airlock(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn parameters_come_from_a_file_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("params.json");
+    std::fs::write(&file, r#"{"text": "from a file"}"#).unwrap();
+    let (code, outcome) = json(&["call", "echo", "--params", &format!("@{}", file.display())]);
+    assert_eq!((code, outcome["content"][0]["text"].as_str()), (0, Some("from a file")));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_cancels_the_call() {
+    let hostile = built("hostile-plugins");
+    let data = repository().join("target/test-data");
+    // Warm the cache, so that the interrupt meets the call and not a compilation.
+    json(&["plugins", "fuel-burner"]);
+    let child = Command::new(program())
+        .args([
+            "--plugins",
+            hostile.to_str().unwrap(),
+            "--format",
+            "json",
+            "call",
+            "sleep",
+            "--params",
+            r#"{"milliseconds": 290}"#,
+        ])
+        .env("XDG_DATA_HOME", data)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let output = child.wait_with_output().unwrap();
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), outcome["status"].as_str()), (Some(130), Some("cancelled")));
+}
+
+#[test]
+fn the_documents_have_the_promised_shapes() {
+    let (code, tools) = json(&["tools"]);
+    assert_eq!(code, 0);
+    for key in ["name", "plugin", "origin", "optional", "description"] {
+        assert!(tools["tools"][0].get(key).is_some(), "{key}");
+    }
+    for key in ["name", "plugin", "stage", "rules", "reason"] {
+        assert!(tools["removed"][0].get(key).is_some(), "{key}");
+    }
+    for key in ["code", "severity", "subject", "message", "hint", "location"] {
+        assert!(tools["diagnostics"][0].get(key).is_some(), "{key}");
+    }
+    let (code, plugins) = json(&["plugins", "undeclared"]);
+    assert_eq!(code, 0);
+    for key in ["id", "version", "origin", "path", "state", "tools", "hooks", "permissions", "diagnostics"] {
+        assert!(plugins["plugins"][0].get(key).is_some(), "{key}");
+    }
+    assert_eq!(plugins["plugins"][0]["state"], "registered");
+    assert_eq!(plugins["plugins"][0]["diagnostics"][0]["code"], "tool-undeclared");
+}
+
+#[test]
+fn pages_for_people_read_well() {
+    insta::assert_snapshot!(page(&["tools"]), @r"
+    TOOL              PLUGIN    DESCRIPTION
+    echo              echo      Returns its text unchanged.
+    markdown_links    markdown  Finds the links of a Markdown text that lead nowhere: to files that do not exist, to headings that …
+    markdown_outline  markdown  Lists the headings of a Markdown text with their levels and line numbers.
+    markdown_toc      markdown  Writes a table of contents for a Markdown text, with the anchors that GitHub gives its headings.
+    workflow_tool     workflow  Runs one named pipeline of text steps and returns the resulting text.
+
+    5 tools, 0 removed
+    ");
+    insta::assert_snapshot!(page(&["plugins"]), @r"
+    PLUGIN    VERSION  ORIGIN  STATE       TOOLS
+    echo      0.1.0    config  registered  echo
+    markdown  0.1.0    config  registered  markdown_outline, markdown_toc, markdown_links
+    workflow  0.1.0    config  registered  workflow_tool
+    ");
+    insta::with_settings!({ filters => vec![
+        (r"in [0-9.]+ (µs|ms|s)", "in [TIME]"),
+        (r"[0-9,]+ fuel", "[FUEL] fuel"),
+        (r"[0-9.]+ MiB memory", "[MEMORY] memory"),
+        (r"nearest limit: \w+ at \d+ %", "nearest limit: [LIMIT]"),
+    ] }, {
+        insta::assert_snapshot!(page(&["call", "echo", "--params", r#"{"text": "hello"}"#]), @r"
+        hello
+
+        completed in [TIME] · [FUEL] fuel · [MEMORY] memory · nearest limit: [LIMIT]
+        ");
+        insta::assert_snapshot!(page(&["call", "ecko"]), @r"
+        error[not-exposed] there is no tool `ecko` here; did you mean `echo`?
+
+        not-exposed in [TIME]
+        ");
+    });
+}
