@@ -3,6 +3,8 @@
 //! The only module that knows the validation library. Nothing is ever fetched: a `$ref` is local or refused.
 //! Patterns run in linear time; one that needs more is refused, never skipped.
 
+mod price;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::text;
+use price::{MAX_COLLECTED_EVALUATIONS, MAX_EVALUATIONS, Price};
 
 /// Largest schema text in bytes: the largest schemas of real tools are under 20 KiB.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
@@ -22,6 +25,9 @@ const MAX_VIOLATIONS: usize = 16;
 
 /// Longest message of one violation, in characters: the library quotes the offending value in it.
 const MAX_VIOLATION_CHARS: usize = 300;
+
+/// Longest path of one violation, in characters: it consists of keys that the model wrote.
+const MAX_PATH_CHARS: usize = 200;
 
 /// How large a compiled pattern may be, in bytes. `a{1000}{1000}` would take gigabytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -45,11 +51,22 @@ pub struct Violation {
     pub message: String,
 }
 
+impl Violation {
+    fn new(error: &jsonschema::ValidationError<'_>) -> Self {
+        let path = error.instance_path().to_string();
+        Self {
+            path: text::single_line(&text::shorten(&path, MAX_PATH_CHARS)).into_owned(),
+            message: explain(error),
+        }
+    }
+}
+
 /// A compiled schema, cheap to clone.
 #[derive(Clone)]
 pub struct ContractSchema {
     source: Arc<Value>,
     validator: Arc<jsonschema::Validator>,
+    price: Arc<Price>,
 }
 
 impl fmt::Debug for ContractSchema {
@@ -101,6 +118,7 @@ impl ContractSchema {
                 text::single_line(&text::shorten(&reference, 120))
             )));
         }
+        let price = Price::of(&source).map_err(SchemaProblem)?;
         let validator = jsonschema::options()
             .with_draft(jsonschema::Draft::Draft202012)
             .offline()
@@ -119,7 +137,7 @@ impl ContractSchema {
                     if at.is_empty() { String::new() } else { format!(" at `{}`", text::shorten(&at, 120)) };
                 SchemaProblem(format!("does not compile{place}: {cause}"))
             })?;
-        Ok(Self { source: Arc::new(source), validator: Arc::new(validator) })
+        Ok(Self { source: Arc::new(source), validator: Arc::new(validator), price: Arc::new(price) })
     }
 
     /// The schema as its author wrote it, with an object root made explicit.
@@ -129,13 +147,21 @@ impl ContractSchema {
 
     /// Every violation (the first 16), those of a single field before those of the whole; none means that the value fits.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        let evaluations = self.price.of_checking(value);
+        if evaluations > MAX_EVALUATIONS {
+            let message = format!(
+                "checking this takes more than {MAX_EVALUATIONS} evaluations of its schema; send less"
+            );
+            return vec![Violation { path: String::new(), message }];
+        }
         if self.validator.is_valid(value) {
             return Vec::new();
         }
+        if evaluations > MAX_COLLECTED_EVALUATIONS {
+            return self.validator.validate(value).err().iter().map(Violation::new).collect();
+        }
         let errors = self.validator.iter_errors(value).take(MAX_VIOLATIONS);
-        let mut violations: Vec<Violation> = errors
-            .map(|error| Violation { path: error.instance_path().to_string(), message: explain(&error) })
-            .collect();
+        let mut violations: Vec<Violation> = errors.map(|error| Violation::new(&error)).collect();
         violations.sort_by_key(|violation| violation.path.is_empty());
         violations
     }
@@ -256,7 +282,8 @@ mod tests {
         );
         refused(&at("file:///etc/hostname"), "only references inside the schema");
         refused(&at("other.json"), "only references inside the schema");
-        refused(&at("#/$defs/nope"), "does not compile");
+        refused(&at("#/$defs/nope"), "which is nothing in it");
+        refused(r##"{"$ref": "#"}"##, "without going deeper");
         assert!(
             ContractSchema::for_arguments(
                 r##"{"properties": {"$ref": {"type": "string"}}, "$defs": {"a": {}}}"##
@@ -277,6 +304,28 @@ mod tests {
         }
         let schema = ContractSchema::for_arguments(&with("^(a+)+$")).unwrap();
         assert_eq!(schema.violations(&json!({"s": "a".repeat(40) + "!"})).len(), 1);
+    }
+
+    #[test]
+    fn a_check_that_would_take_for_ever_is_a_violation_at_once() {
+        let levels = 40;
+        let mut definitions = Map::new();
+        for level in 0..levels {
+            let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+            definitions.insert(format!("d{level}"), json!({ "allOf": [next, next] }));
+        }
+        definitions.insert(format!("d{levels}"), json!({ "type": "string" }));
+        let source = json!({ "$ref": "#/$defs/d0", "$defs": definitions }).to_string();
+        let schema = ContractSchema::for_details(&source).unwrap();
+        assert!(schema.violations(&json!({}))[0].message.contains("more than 1000000 evaluations"));
+        let wide = ContractSchema::for_arguments(r#"{"properties": {"a": {"items": {"type": "integer"}}}}"#)
+            .unwrap();
+        assert!(wide.violations(&json!({ "a": vec![1; 300_000] })).is_empty());
+        assert_eq!(
+            wide.violations(&json!({ "a": vec!["x"; 300_000] })).len(),
+            1,
+            "only the first of very many"
+        );
     }
 
     #[test]
