@@ -68,7 +68,7 @@ async fn a_flood_is_too_large() {
     let outcome = call(&surface, "flood_output", r#"{"mebibytes": 3}"#).await;
     assert_eq!(
         end(&outcome),
-        "output-too-large | the result of `flood_output` has 3145728 bytes, the limit is 1048576; ask for less at a time | -"
+        "output-too-large | the results of `flood_output` have 3145792 bytes, the limit is 1048576; ask for less at a time | -"
     );
     check(
         "output-flood",
@@ -165,7 +165,7 @@ async fn chatter_is_counted_and_costs_no_result() {
     assert_eq!(outcome.log.len(), 1_000);
     assert_eq!(usage.log_lines - usage.log_lines_dropped, 1_000);
     assert!(outcome.log.iter().all(|line| line.message.len() < 5 << 10 && line.level >= LogLevel::Trace));
-    assert!(outcome.log.iter().any(|line| line.message.contains("bytes cut]")));
+    assert!(outcome.log.iter().any(|line| line.message.contains("[… shortened from 65536 bytes]")));
 }
 
 #[tokio::test]

@@ -1,6 +1,14 @@
 //! The behaviour of Airlock as a whole: real components, the real sandbox, the real program. One module a theme.
 
-#![allow(missing_docs, clippy::print_stderr, reason = "a test binary")]
+#![allow(
+    missing_docs,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test binary"
+)]
 
 mod calls;
 mod command_line;

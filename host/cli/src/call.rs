@@ -1,5 +1,6 @@
 //! `airlock call`: one governed call, from the command line's arguments to its outcome.
 
+use std::convert::Infallible;
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
@@ -29,11 +30,11 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
         if tokio::signal::ctrl_c().await.is_ok() {
             cancellation.cancel();
         }
-        std::future::pending::<()>().await;
+        std::future::pending::<Infallible>().await
     };
     let outcome = tokio::select! {
         outcome = surface.call(call) => outcome,
-        () = interrupt => return Err(Failure::host("interrupted")),
+        never = interrupt => match never {},
     };
     show_log(&outcome);
     match setup.format {
@@ -45,16 +46,22 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
 
 /// The arguments themselves, from a file after `@`, or from standard input for `-`.
 fn parameters(written: &str) -> Result<String, Failure> {
-    let bounded = |source: &mut dyn std::io::Read| {
-        let mut text = String::new();
-        source.take(MAX_PARAMETER_BYTES).read_to_string(&mut text).map(|_| text)
-    };
     let (name, read) = match written.strip_prefix('@') {
-        Some(path) => (path, std::fs::File::open(path).and_then(|mut file| bounded(&mut file))),
-        None if written == "-" => ("standard input", bounded(&mut std::io::stdin())),
+        Some(path) => (path, std::fs::File::open(path).and_then(bounded)),
+        None if written == "-" => ("standard input", bounded(std::io::stdin())),
         None => return Ok(written.to_owned()),
     };
     read.map_err(|error| Failure::usage(format!("the arguments cannot be read from {name}: {error}")))
+}
+
+/// The whole text, or an error if there is more than any call would accept.
+fn bounded(source: impl std::io::Read) -> std::io::Result<String> {
+    let mut text = Vec::new();
+    source.take(MAX_PARAMETER_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_PARAMETER_BYTES {
+        return Err(std::io::Error::other("there are more than 2 MiB; a call takes at most 1 MiB"));
+    }
+    String::from_utf8(text).map_err(|_| std::io::Error::other("the text is not UTF-8"))
 }
 
 fn show_log(outcome: &Outcome) {

@@ -62,14 +62,15 @@ pub(crate) fn diagnostic(output: &mut impl Write, diagnostic: &Diagnostic) -> io
         Severity::Error => (ERROR, "error"),
         Severity::Warning => (WARNING, "warning"),
     };
-    let (code, subject, message) = (diagnostic.code, &diagnostic.subject, &diagnostic.message);
+    let (code, message) = (diagnostic.code, &diagnostic.message);
+    let subject = text::single_line(&diagnostic.subject);
     writeln!(
         output,
         "{style}{word}[{code}]{style:#} {STRONG}{subject}{STRONG:#}: {}",
         text::single_line(message)
     )?;
     if let Some(location) = &diagnostic.location {
-        writeln!(output, "  {FAINT}at {location}{FAINT:#}")?;
+        writeln!(output, "  {FAINT}at {}{FAINT:#}", text::single_line(&location.to_string()))?;
     }
     writeln!(output, "  hint: {}", text::single_line(&diagnostic.hint))
 }

@@ -19,6 +19,9 @@ const MAX_DEPTH: usize = 2;
 /// How many folders of one root are looked at: four times a very large installation.
 const MAX_FOLDERS: usize = 4_096;
 
+/// How many entries of one folder are read, files included.
+const MAX_ENTRIES: usize = 65_536;
+
 /// Where a plugin comes from; the stronger origin wins a conflict. Ordered weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -100,13 +103,15 @@ pub(crate) fn discover(roots: &[PluginRoot]) -> (Vec<Candidate>, Vec<Diagnostic>
 struct Found {
     candidates: Vec<Candidate>,
     diagnostics: Vec<Diagnostic>,
+    /// Packages, whichever root they were found through.
+    packages: BTreeSet<PathBuf>,
+    /// Folders of the current root, against links that lead back.
     seen: BTreeSet<PathBuf>,
-    folders: usize,
 }
 
 impl Found {
     fn scan_root(&mut self, root: &PluginRoot) {
-        self.folders = 0;
+        self.seen.clear();
         let real = match root
             .path
             .canonicalize()
@@ -145,6 +150,19 @@ impl Found {
         if !self.seen.insert(folder.to_owned()) {
             return;
         }
+        if self.seen.len() > MAX_FOLDERS {
+            if self.seen.len() == MAX_FOLDERS + 1 {
+                let message =
+                    format!("the plugin root holds more than {MAX_FOLDERS} folders; the rest is not read");
+                self.diagnose_root(
+                    Code::RootTooLarge,
+                    root,
+                    message,
+                    "split it into several roots".to_owned(),
+                );
+            }
+            return;
+        }
         match read_manifest(folder) {
             Ok(Some(bytes)) => return self.push(folder, root.origin, Ok(bytes)),
             Ok(None) => {}
@@ -153,10 +171,8 @@ impl Found {
         if depth == MAX_DEPTH {
             return;
         }
-        let mut children: Vec<PathBuf> = match fs::read_dir(folder) {
-            Ok(entries) => {
-                entries.filter_map(Result::ok).map(|entry| entry.path()).take(MAX_FOLDERS + 1).collect()
-            }
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
             Err(error) => {
                 let message = format!("the folder {} cannot be read: {error}", folder.display());
                 self.diagnose_root(
@@ -168,34 +184,32 @@ impl Found {
                 return;
             }
         };
+        let mut children: Vec<PathBuf> = Vec::new();
+        for (number, entry) in entries.filter_map(Result::ok).enumerate() {
+            if number == MAX_ENTRIES {
+                let message = format!("the folder {} has more than {MAX_ENTRIES} entries", folder.display());
+                self.diagnose_root(Code::RootTooLarge, root, message, "remove what is no plugin".to_owned());
+                break;
+            }
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if !is_hidden && !is_file {
+                children.push(entry.path());
+            }
+        }
         children.sort();
         for child in children {
-            let is_hidden = child.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             let Ok(real) = child.canonicalize() else { continue };
-            if is_hidden || !real.is_dir() || !real.starts_with(real_root) {
-                continue;
+            if real.is_dir() && real.starts_with(real_root) {
+                self.scan(&real, real_root, root, depth + 1);
             }
-            self.folders += 1;
-            if self.folders > MAX_FOLDERS {
-                if self.folders == MAX_FOLDERS + 1 {
-                    let message = format!(
-                        "the plugin root holds more than {MAX_FOLDERS} folders; the rest is not read"
-                    );
-                    self.diagnose_root(
-                        Code::RootTooLarge,
-                        root,
-                        message,
-                        "split it into several roots".to_owned(),
-                    );
-                }
-                return;
-            }
-            self.scan(&real, real_root, root, depth + 1);
         }
     }
 
     fn push(&mut self, folder: &Path, origin: Origin, manifest: Result<Vec<u8>, Diagnostic>) {
-        self.candidates.push(Candidate { folder: folder.to_owned(), origin, manifest });
+        if self.packages.insert(folder.to_owned()) {
+            self.candidates.push(Candidate { folder: folder.to_owned(), origin, manifest });
+        }
     }
 
     fn diagnose_root(&mut self, code: Code, root: &PluginRoot, message: String, hint: String) {
@@ -293,6 +307,26 @@ mod tests {
         let (candidates, _) = discover(&[user, config_root(&root.path().join("one"))]);
         assert_eq!(candidates.len(), 1);
         assert_eq!(candidates[0].origin, Origin::Config);
+    }
+
+    #[test]
+    fn a_root_inside_another_loses_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        package(&root.path().join("group/deep/one"), b"{}");
+        let (candidates, _) =
+            discover(&[config_root(root.path()), config_root(&root.path().join("group/deep"))]);
+        assert_eq!(names(&candidates), ["one"]);
+    }
+
+    #[test]
+    fn thousands_of_files_hide_no_plugin() {
+        let root = tempfile::tempdir().unwrap();
+        for number in 0..MAX_FOLDERS + 10 {
+            fs::write(root.path().join(format!("file-{number}")), b"").unwrap();
+        }
+        package(&root.path().join("zeta"), b"{}");
+        let (candidates, diagnostics) = discover(&[config_root(root.path())]);
+        assert_eq!((names(&candidates), diagnostics), (vec!["zeta".to_owned()], vec![]));
     }
 
     #[cfg(unix)]

@@ -156,17 +156,20 @@ impl HostBuilder {
     /// Reads the roots and settles the catalogue. Runs no plugin code.
     ///
     /// # Errors
-    /// If no sandbox was given, or a native tool's descriptor breaks a rule. Problems with plugins are not errors but
+    /// If no sandbox was given, a limit makes no sense, or a native tool's descriptor breaks a rule. Problems with plugins are not errors but
     /// diagnostics of the catalogue.
     pub async fn build(self) -> Result<Host, Error> {
         let Some(sandbox) = self.sandbox else {
             return Err(Error::configuration("the host has no sandbox: give one to `HostBuilder::sandbox`"));
         };
+        if let Some(problem) = self.limits.problem() {
+            return Err(Error::configuration(problem));
+        }
         let natives = accept_natives(&self.natives)?;
         let names: Vec<ToolName> = natives.iter().map(|native| native.tool.name.clone()).collect();
         let (candidates, diagnostics) = discover(&self.roots);
         let catalogue = Catalogue::build(candidates, diagnostics, &names);
-        let loader = Loader::new(&catalogue, sandbox, self.limits, self.patience);
+        let loader = Loader::new(&catalogue, sandbox, self.limits, self.patience, Arc::clone(&self.clock));
         Ok(Host(Arc::new(Snapshot {
             catalogue,
             loader,

@@ -22,7 +22,7 @@ impl Default for Limits {
         Self {
             // Long enough for a tool that waits for the network, short enough for a person who waits for the tool.
             timeout: Duration::from_secs(30),
-            // About a second of computing: a thousand times what parsing a large document takes.
+            // A tenth to a third of a second of the tightest loop: a hundred times what a large document takes.
             fuel: 1_000_000_000,
             // A Rust guest starts at 1.1 MiB, JavaScript at 9 MiB, Python at 12 MiB.
             memory_bytes: 64 << 20,
@@ -30,7 +30,36 @@ impl Default for Limits {
     }
 }
 
+/// Longest deadline that makes sense for a tool that a model waits for.
+const MAX_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+/// Most memory that an instance can have: the size of a slot in the sandbox's pool.
+const MAX_MEMORY_BYTES: u64 = 64 << 20;
+
 impl Limits {
+    /// Says which limit of an operator makes no sense, if one does.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let outside = |name: &str, value: String, least: String, most: String| {
+            Some(format!("the limit `{name}` is {value}; it must be between {least} and {most}"))
+        };
+        if self.timeout < Duration::from_millis(1) || self.timeout > MAX_TIMEOUT {
+            return outside(
+                "timeout",
+                format!("{:?}", self.timeout),
+                "1 ms".to_owned(),
+                format!("{MAX_TIMEOUT:?}"),
+            );
+        }
+        if self.fuel < 1_000 {
+            return outside("fuel", self.fuel.to_string(), "1000".to_owned(), u64::MAX.to_string());
+        }
+        if !(65_536..=MAX_MEMORY_BYTES).contains(&self.memory_bytes) {
+            let most = MAX_MEMORY_BYTES.to_string();
+            return outside("memory_bytes", self.memory_bytes.to_string(), "65536".to_owned(), most);
+        }
+        None
+    }
+
     /// The limits for `register`, which only declares: the same fuel and memory, five seconds at most.
     pub fn for_registration(self) -> Self {
         Self { timeout: self.timeout.min(Duration::from_secs(5)), ..self }
@@ -116,6 +145,23 @@ mod tests {
         let higher =
             r#"{"timeoutMs": 9000000, "fuel": 18446744073709551615, "memoryBytes": 9223372036854775808}"#;
         assert_eq!(operator.lowered_by(&ceiling(higher).unwrap()), operator);
+    }
+
+    #[test]
+    fn an_operators_limits_have_bounds_too() {
+        assert_eq!(Limits::default().problem(), None);
+        for limits in [
+            Limits { timeout: Duration::ZERO, ..Limits::default() },
+            Limits { timeout: Duration::MAX, ..Limits::default() },
+            Limits { fuel: 0, ..Limits::default() },
+            Limits { memory_bytes: 65_535, ..Limits::default() },
+            Limits { memory_bytes: u64::MAX, ..Limits::default() },
+        ] {
+            assert!(
+                limits.problem().is_some_and(|problem| problem.contains("must be between")),
+                "{limits:?}"
+            );
+        }
     }
 
     #[test]

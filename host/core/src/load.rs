@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use crate::catalog::{CatalogEntry, Catalogue};
+use crate::clock::Clock;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::id::{PluginId, ToolName};
 use crate::limits::Limits;
@@ -40,11 +41,43 @@ pub(crate) struct Loader {
     sandbox: Arc<dyn Sandbox>,
     limits: Limits,
     patience: Duration,
-    /// A lock a plugin, so that two runs that need it wait for one loading; `None` until it was tried.
-    slots: BTreeMap<PluginId, Mutex<Option<LoadResult>>>,
+    clock: Arc<dyn Clock>,
+    /// A lock a plugin, so that two runs that need it wait for one loading.
+    slots: BTreeMap<PluginId, Mutex<Slot>>,
 }
 
 type LoadResult = Result<Arc<Loaded>, Diagnostic>;
+
+/// What is known of one plugin's loading.
+#[derive(Debug, Default)]
+struct Slot {
+    /// `None` until it was tried.
+    known: Option<LoadResult>,
+    /// When a failure may be tried again; `None` if it stays.
+    retry_at: Option<Duration>,
+    failures: u32,
+}
+
+/// Why a plugin is not loaded, and whether trying again could help.
+struct Failure {
+    diagnostic: Diagnostic,
+    retry: Retry,
+}
+
+enum Retry {
+    /// The plugin itself is at fault.
+    Never,
+    /// It ran into a limit, which a busy machine can cause: later, and less and less often.
+    WithBackOff,
+    /// Nothing failed yet.
+    AtOnce,
+}
+
+/// Waiting time after the first failure that may pass; doubled after each further one.
+const FIRST_BACK_OFF: Duration = Duration::from_secs(5);
+
+/// Longest waiting time: an operator who mended the machine should not have to restart the host.
+const MAX_BACK_OFF: Duration = Duration::from_secs(300);
 
 impl Loader {
     pub(crate) fn new(
@@ -52,13 +85,14 @@ impl Loader {
         sandbox: Arc<dyn Sandbox>,
         limits: Limits,
         patience: Duration,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         let slots =
-            catalogue.entries().iter().map(|entry| (entry.manifest.id.clone(), Mutex::new(None))).collect();
-        Self { sandbox, limits, patience, slots }
+            catalogue.entries().iter().map(|entry| (entry.manifest.id.clone(), Mutex::default())).collect();
+        Self { sandbox, limits, patience, clock, slots }
     }
 
-    /// The loaded plugin, or why it cannot be. A failure is remembered, except that one was not ready yet.
+    /// The loaded plugin, or why it cannot be. A failure is remembered; one that may pass is tried again later.
     pub(crate) async fn load(&self, entry: &CatalogEntry) -> LoadResult {
         if let Some(refusal) = &entry.refusal {
             return Err(refusal.clone());
@@ -67,24 +101,39 @@ impl Loader {
             return Err(register_failed(entry, "the plugin is not part of this snapshot".to_owned()));
         };
         let mut slot = slot.lock().await;
-        if let Some(known) = &*slot {
+        let now = self.clock.monotonic();
+        if let Some(known) = &slot.known
+            && slot.retry_at.is_none_or(|retry_at| now < retry_at)
+        {
             return known.clone();
         }
-        let result = self.load_now(entry).await.map(Arc::new);
-        if !matches!(&result, Err(diagnostic) if diagnostic.code == Code::NotReady) {
-            *slot = Some(result.clone());
+        match self.load_now(entry).await {
+            Ok(loaded) => {
+                let loaded = Ok(Arc::new(loaded));
+                *slot = Slot { known: Some(loaded.clone()), ..Slot::default() };
+                loaded
+            }
+            Err(Failure { diagnostic, retry }) => {
+                slot.retry_at = match retry {
+                    Retry::Never => None,
+                    Retry::AtOnce => Some(now),
+                    Retry::WithBackOff => {
+                        let waiting = FIRST_BACK_OFF.saturating_mul(2_u32.saturating_pow(slot.failures));
+                        slot.failures = slot.failures.saturating_add(1);
+                        Some(now.saturating_add(waiting.min(MAX_BACK_OFF)))
+                    }
+                };
+                slot.known = Some(Err(diagnostic.clone()));
+                Err(diagnostic)
+            }
         }
-        result
     }
 
-    async fn load_now(&self, entry: &CatalogEntry) -> Result<Loaded, Diagnostic> {
+    async fn load_now(&self, entry: &CatalogEntry) -> Result<Loaded, Failure> {
+        let lasting = |diagnostic| Failure { diagnostic, retry: Retry::Never };
         let Some(component) = entry.component.clone() else {
-            return Err(Diagnostic::new(
-                Code::ComponentMissing,
-                &entry.manifest.id,
-                "the plugin has no code to load",
-                "name a `component`",
-            ));
+            let (message, hint) = ("the plugin has no code to load", "name a `component`");
+            return Err(lasting(Diagnostic::new(Code::ComponentMissing, &entry.manifest.id, message, hint)));
         };
         let plugin = self
             .sandbox
@@ -95,32 +144,35 @@ impl Loader {
                 configuration: "{}".into(),
                 patience: self.patience,
             })
-            .await?;
+            .await
+            .map_err(|diagnostic| match diagnostic.code {
+                Code::NotReady => Failure { diagnostic, retry: Retry::AtOnce },
+                _ => lasting(diagnostic),
+            })?;
         let limits = self.limits.lowered_by(&entry.manifest.limits);
         let registered = plugin.register(Registrar::new(entry), limits.for_registration()).await;
         match registered.end {
             Ok(Ok(())) => {}
             Ok(Err(message)) => {
-                return Err(register_failed(
-                    entry,
-                    format!("`register` failed: {}", text::single_line(&text::shorten(&message, 500))),
-                ));
+                let cause = text::single_line(&text::shorten(&message, 500)).into_owned();
+                return Err(lasting(register_failed(entry, format!("`register` failed: {cause}"))));
             }
             Err(Stop::Mismatched(cause)) => {
                 let message = format!("the component does not fit the contract that it claims: {cause}");
                 let hint = "build it against the released contract of that version";
-                return Err(Diagnostic::new(Code::WorldMismatch, &entry.manifest.id, message, hint));
+                return Err(lasting(Diagnostic::new(Code::WorldMismatch, &entry.manifest.id, message, hint)));
             }
-            Err(stop) => return Err(register_failed(entry, format!("`register` {}", stopped(&stop)))),
+            Err(stop) => {
+                let retry = match &stop {
+                    Stop::TimedOut | Stop::OutOfFuel | Stop::OutOfMemory | Stop::Busy => Retry::WithBackOff,
+                    _ => Retry::Never,
+                };
+                let diagnostic = register_failed(entry, format!("`register` {}", stopped(&stop)));
+                return Err(Failure { diagnostic, retry });
+            }
         }
-        if registered.registrar.refused_a_guard() {
-            let registration = registered.registrar.close();
-            let cause = registration
-                .diagnostics
-                .into_iter()
-                .find(|diagnostic| diagnostic.code == Code::HookUndeclared);
-            return Err(cause
-                .unwrap_or_else(|| register_failed(entry, "an undeclared hook was registered".to_owned())));
+        if let Some(guard) = registered.registrar.refused_guard() {
+            return Err(lasting(guard.clone()));
         }
         Ok(Loaded { plugin, registration: registered.registrar.close(), limits })
     }

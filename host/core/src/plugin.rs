@@ -148,10 +148,12 @@ pub struct Usage {
     /// Most bytes of linear memory held at once, all memories together.
     pub peak_memory_bytes: u64,
     /// From having the slot to the end.
+    #[serde(rename = "wall_us")]
     pub wall: Micros,
     /// Waiting for the slot.
+    #[serde(rename = "queued_us")]
     pub queued: Micros,
-    /// Calls of the host by the guest.
+    /// Times that the host served the guest, standard interfaces included.
     pub host_calls: u64,
     /// Lines logged.
     pub log_lines: u64,
@@ -178,7 +180,7 @@ impl Serialize for Micros {
 pub struct LogLine {
     /// How important.
     pub level: LogLevel,
-    /// What; at most 4 KiB, the rest replaced by a marker.
+    /// What; at most 4 KiB with what had to be escaped, the rest replaced by a marker.
     pub message: String,
 }
 

@@ -6,12 +6,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::catalog::CatalogEntry;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::hooks::{HookName, HookOptions};
 use crate::id::{PluginId, ToolName};
-use crate::manifest::Contracts;
+use crate::manifest::{Contracts, MANIFEST_FILE};
 use crate::text;
 use crate::tool::{Tool, ToolDescriptor};
+
+/// How many factories and handlers one plugin registers at most, and how many tools a handler is limited to: well
+/// above any plugin, well below what a hostile one would like to make the host keep.
+const MAX_REGISTRATIONS: usize = 256;
 
 /// How many findings one `register` leaves: a guest that registers in a loop must not fill memory with refusals.
 const MAX_DIAGNOSTICS: usize = 64;
@@ -77,8 +81,12 @@ pub struct Registrar {
     tools: Vec<RegisteredTool>,
     factories: Vec<RegisteredFactory>,
     handlers: Vec<RegisteredHandler>,
+    /// Declared names whose registration was refused: they have a finding of their own already.
+    refused_tools: BTreeSet<ToolName>,
     diagnostics: Vec<Diagnostic>,
-    refused_guard: bool,
+    refused_guard: Option<Diagnostic>,
+    /// The manifest, where most of what is refused can be mended.
+    location: Location,
 }
 
 /// What a plugin registered, after its registrar closed.
@@ -103,8 +111,10 @@ impl Registrar {
             tools: Vec::new(),
             factories: Vec::new(),
             handlers: Vec::new(),
+            refused_tools: BTreeSet::new(),
             diagnostics: Vec::new(),
-            refused_guard: false,
+            refused_guard: None,
+            location: Location::path(entry.folder.join(MANIFEST_FILE)),
         }
     }
 
@@ -119,15 +129,27 @@ impl Registrar {
     ) -> Result<(), RegistrationError> {
         let name = self.declared_name(&descriptor.name)?;
         let tool = Tool::accept(name.clone(), descriptor).map_err(|cause| {
-            let message = format!("the tool `{name}` is refused: {cause}");
-            self.refuse(Code::ToolInvalid, name.as_str(), message, "correct the tool in the plugin's code");
+            self.refused_tools.insert(name.clone());
+            let message = format!("the tool `{name}` of `{}` is refused: {cause}", self.plugin);
+            self.refuse(
+                Code::ToolInvalid,
+                Some(name.as_str()),
+                message,
+                "correct the tool in the plugin's code",
+            );
             RegistrationError::Invalid(cause)
         })?;
         if tool.was_escaped {
             let message = format!(
-                "the texts of `{name}` hold invisible or direction-changing characters, shown escaped"
+                "the texts of `{name}` of `{}` hold invisible or direction-changing characters, shown escaped",
+                self.plugin
             );
-            self.refuse(Code::TextEscaped, name.as_str(), message, "remove them from the plugin's code");
+            self.refuse(
+                Code::TextEscaped,
+                Some(name.as_str()),
+                message,
+                "remove them from the plugin's code",
+            );
         }
         self.tools.push(RegisteredTool { tool: Arc::new(tool), exposure });
         Ok(())
@@ -143,6 +165,9 @@ impl Registrar {
         names: &[String],
         exposure: Exposure,
     ) -> Result<(), RegistrationError> {
+        if self.factories.len() >= MAX_REGISTRATIONS {
+            return Err(self.too_many("factories"));
+        }
         if self.factories.iter().any(|known| known.factory == factory) {
             return Err(self.duplicate("factory", factory.to_string()));
         }
@@ -169,32 +194,37 @@ impl Registrar {
         options: HookOptions,
     ) -> Result<(), RegistrationError> {
         if !self.contracts.hooks.iter().any(|contract| contract.hook == hook) {
-            self.refused_guard |= hook.is_fail_closed();
-            let message = format!("the hook `{hook}` is registered and not declared in the manifest");
-            self.refuse(
-                Code::HookUndeclared,
-                self.plugin.clone().as_str(),
-                message,
-                "declare it in `contracts.hooks`",
+            let message = format!(
+                "the code of `{}` registers the hook `{hook}`, which its manifest does not declare",
+                self.plugin
             );
+            let finding =
+                self.finding(Code::HookUndeclared, None, message, "declare it in `contracts.hooks`");
+            if hook.is_fail_closed() {
+                self.refused_guard.get_or_insert_with(|| finding.clone());
+            }
+            self.keep(finding);
             return Err(RegistrationError::Undeclared(hook.to_string()));
+        }
+        if self.handlers.len() >= MAX_REGISTRATIONS || options.tools.len() > MAX_REGISTRATIONS {
+            return Err(self.too_many("handlers, or tools of a handler"));
         }
         if self.handlers.iter().any(|known| known.handler == handler) {
             return Err(self.duplicate("handler", handler.to_string()));
         }
         if let Some(problem) = options.tools.iter().find_map(|tool| ToolName::parse(tool).err()) {
             let message =
-                format!("the handler {handler} of `{hook}` names a tool that cannot exist: {problem}");
-            self.refuse(Code::HookInvalid, self.plugin.clone().as_str(), message, "use canonical tool names");
+                format!("a `{hook}` handler of `{}` names a tool that cannot exist: {problem}", self.plugin);
+            self.refuse(Code::HookInvalid, None, message, "use canonical tool names");
             return Err(RegistrationError::Invalid(problem.to_string()));
         }
         self.handlers.push(RegisteredHandler { handler, hook, options });
         Ok(())
     }
 
-    /// Whether the plugin as a whole must be refused: it wanted to guard something that its manifest does not declare.
-    pub(crate) fn refused_a_guard(&self) -> bool {
-        self.refused_guard
+    /// Why the plugin as a whole must be refused, if it wanted to guard something that its manifest does not declare.
+    pub(crate) fn refused_guard(&self) -> Option<&Diagnostic> {
+        self.refused_guard.as_ref()
     }
 
     /// Closes the registrar: whatever was declared and not registered is an unfulfilled contract.
@@ -206,15 +236,13 @@ impl Registrar {
             .chain(self.factories.iter().flat_map(|factory| factory.names.iter().cloned()))
             .collect();
         for name in self.contracts.tools.clone() {
-            if !registered.contains(&name) {
-                let message =
-                    format!("the manifest declares `{name}`, and the plugin's code did not register it");
-                self.refuse(
-                    Code::ContractUnfulfilled,
-                    name.as_str(),
-                    message,
-                    "register the tool, or remove it from `contracts.tools`",
+            if !registered.contains(&name) && !self.refused_tools.contains(&name) {
+                let message = format!(
+                    "the manifest of `{}` declares `{name}`, and its code did not register it",
+                    self.plugin
                 );
+                let hint = "register the tool, or remove it from `contracts.tools`";
+                self.refuse(Code::ContractUnfulfilled, Some(name.as_str()), message, hint);
             }
         }
         Registration {
@@ -235,9 +263,11 @@ impl Registrar {
                 || "declare it in `contracts.tools` of the manifest".to_owned(),
                 |name| format!("did you mean `{name}`, which is declared?"),
             );
-            let message =
-                format!("the plugin's code registers `{shown}`, which its manifest does not declare");
-            self.refuse(Code::ToolUndeclared, &shown, message, hint);
+            let message = format!(
+                "the code of `{}` registers `{shown}`, which its manifest does not declare",
+                self.plugin
+            );
+            self.refuse(Code::ToolUndeclared, Some(&shown), message, hint);
             return Err(RegistrationError::Undeclared(shown));
         };
         let is_taken = self.tools.iter().any(|registered| registered.tool.name == name)
@@ -249,14 +279,38 @@ impl Registrar {
     }
 
     fn duplicate(&mut self, what: &str, which: String) -> RegistrationError {
-        let message = format!("the {what} `{which}` is registered twice");
-        self.refuse(Code::RegistrationDuplicate, self.plugin.clone().as_str(), message, "register it once");
+        let message = format!("the code of `{}` registers the {what} `{which}` twice", self.plugin);
+        self.refuse(Code::RegistrationDuplicate, None, message, "register it once");
         RegistrationError::Duplicate(which)
     }
 
-    fn refuse(&mut self, code: Code, subject: &str, message: String, hint: impl Into<String>) {
+    fn too_many(&mut self, what: &str) -> RegistrationError {
+        let cause = format!("more than {MAX_REGISTRATIONS} {what}");
+        let message = format!("the code of `{}` registers {cause}", self.plugin);
+        self.refuse(Code::HookInvalid, None, message, "register fewer");
+        RegistrationError::Invalid(cause)
+    }
+
+    fn refuse(&mut self, code: Code, tool: Option<&str>, message: String, hint: impl Into<String>) {
+        let finding = self.finding(code, tool, message, hint);
+        self.keep(finding);
+    }
+
+    /// A finding about one of the plugin's tools, or about the plugin.
+    fn finding(
+        &self,
+        code: Code,
+        tool: Option<&str>,
+        message: String,
+        hint: impl Into<String>,
+    ) -> Diagnostic {
+        let subject = tool.unwrap_or(self.plugin.as_str());
+        Diagnostic::new(code, subject, message, hint).at(self.location.clone())
+    }
+
+    fn keep(&mut self, finding: Diagnostic) {
         if self.diagnostics.len() < MAX_DIAGNOSTICS {
-            self.diagnostics.push(Diagnostic::new(code, subject, message, hint));
+            self.diagnostics.push(finding);
         }
     }
 }

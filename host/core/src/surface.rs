@@ -78,6 +78,17 @@ pub enum Stage {
     Factory,
 }
 
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Enablement => "enablement",
+            Self::Optional => "optional",
+            Self::Conflict => "conflict",
+            Self::Factory => "factory",
+        })
+    }
+}
+
 /// One rule that removes a tool.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Rule {
@@ -127,8 +138,9 @@ impl Surface {
     pub(crate) async fn assemble(snapshot: Arc<Snapshot>, run: RunContext) -> Self {
         let mut removed = Vec::new();
         let candidates = pool::candidates(&snapshot);
-        let surviving = narrow::usable(candidates, &snapshot.catalogue, &mut removed);
+        let surviving = narrow::enabled(candidates, &mut removed);
         let surviving = narrow::opted_in(surviving, &mut removed);
+        let surviving = narrow::uncontested(surviving, &snapshot.catalogue, &mut removed);
 
         let (owners, failures) = load_owners(&snapshot, &surviving).await;
         let mut diagnostics = snapshot.catalogue.diagnostics().to_vec();
@@ -203,32 +215,11 @@ async fn load_owners(
     (owners, failures)
 }
 
-impl Rule {
-    /// The rule that a diagnostic states.
-    pub(crate) fn of(layer: &str, diagnostic: &Diagnostic) -> Self {
-        Self {
-            layer: layer.to_owned(),
-            rule: diagnostic.code.to_string(),
-            location: diagnostic.location.clone(),
-        }
-    }
-}
-
 impl Removal {
     /// A removal for the reason that a diagnostic states.
-    pub(crate) fn because(
-        name: ToolName,
-        plugin: Owner,
-        stage: Stage,
-        layer: &str,
-        diagnostic: &Diagnostic,
-    ) -> Self {
-        Self {
-            name,
-            plugin,
-            stage,
-            rules: vec![Rule::of(layer, diagnostic)],
-            reason: diagnostic.message.clone(),
-        }
+    pub(crate) fn because(name: ToolName, plugin: Owner, stage: Stage, diagnostic: &Diagnostic) -> Self {
+        let (layer, rule) = (stage.to_string(), diagnostic.code.to_string());
+        let rule = Rule { layer, rule, location: diagnostic.location.clone() };
+        Self { name, plugin, stage, rules: vec![rule], reason: diagnostic.message.clone() }
     }
 }

@@ -97,10 +97,29 @@ impl Content {
 
     /// How much it counts against the limit on a result's content.
     pub(crate) fn size_bytes(&self) -> usize {
-        match self {
+        // What a piece costs in every list that holds it, so that a million empty ones are not free.
+        const PIECE_BYTES: usize = 64;
+        let bytes = match self {
             Self::Text { text } => text.len(),
             Self::Image(blob) | Self::Audio(blob) => blob.data.len() + blob.mime_type.len(),
-        }
+        };
+        bytes + PIECE_BYTES
+    }
+
+    /// Why it cannot be passed on, if so.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let (Self::Image(blob) | Self::Audio(blob)) = self else { return None };
+        let is_plain = |part: &str| {
+            !part.is_empty()
+                && part.len() <= 64
+                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte))
+        };
+        let is_media_type =
+            blob.mime_type.split_once('/').is_some_and(|(kind, name)| is_plain(kind) && is_plain(name));
+        (!is_media_type).then(|| {
+            let shown = text::single_line(&text::shorten(&blob.mime_type, 64)).into_owned();
+            format!("`{shown}` is not a media type such as image/png")
+        })
     }
 }
 
@@ -150,4 +169,22 @@ pub enum ToolError {
         /// For people and programs.
         details: Option<Value>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_media_type_is_plain_or_the_piece_is_refused() {
+        let piece =
+            |mime_type: &str| Content::Image(Blob { mime_type: mime_type.to_owned(), data: Vec::new() });
+        for good in ["image/png", "audio/x-wav", "image/svg+xml"] {
+            assert_eq!(piece(good).problem(), None, "{good}");
+        }
+        for bad in ["", "image", "image/", "image/png; a=b", "image/\u{202e}gnp", "a/b/c", &"a/".repeat(99)] {
+            assert!(piece(bad).problem().is_some(), "{bad}");
+        }
+        assert!(Content::text("").size_bytes() > 0);
+    }
 }

@@ -188,6 +188,19 @@ fn create_private(folder: &Path) -> io::Result<()> {
             "others may use it; it must belong to this user alone (mode 0700)",
         ));
     }
+    // Whoever can replace a folder above it can put another one in its place.
+    let real = folder.canonicalize()?;
+    for above in real.ancestors().skip(1) {
+        const ROOT: u32 = 0;
+        const WRITABLE_BY_ALL: u32 = 0o002;
+        const STICKY: u32 = 0o1000;
+        let over = fs::metadata(above)?;
+        let is_replaceable = over.mode() & WRITABLE_BY_ALL != 0 && over.mode() & STICKY == 0;
+        if is_replaceable || ![ROOT, metadata.uid()].contains(&over.uid()) {
+            let message = format!("another user could replace it, through {}", above.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+    }
     Ok(())
 }
 
@@ -283,5 +296,17 @@ mod tests {
         let cache = Cache::open(folder.path(), &engine).unwrap();
         fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(Cache::open(folder.path(), &engine).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_could_replace_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (folder, engine) = (tempfile::tempdir().unwrap(), engine(1).unwrap());
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = Cache::open(&folder.path().join("cache"), &engine).unwrap_err();
+        assert!(refused.to_string().contains("another user could replace it"), "{refused}");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        assert!(Cache::open(&folder.path().join("cache"), &engine).is_ok());
     }
 }

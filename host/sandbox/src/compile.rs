@@ -42,7 +42,7 @@ pub(crate) struct Compiler {
     cache: Option<Cache>,
     permits: Arc<Semaphore>,
     /// Compilations that are going on, so that a second request for the same bytes joins the first.
-    running: Mutex<HashMap<Digest, Compilation>>,
+    running: Mutex<HashMap<Digest, (Instant, Compilation)>>,
     pub(crate) counters: Counters,
 }
 
@@ -93,16 +93,18 @@ impl Compiler {
         if let Some(component) = cached {
             return Ok((component, digest));
         }
-        let compilation = self.join(digest, bytes, workers);
-        let patience = request.patience.min(MAX_COMPILATION);
-        let mut alarm = ticker.alarm(Instant::now() + patience);
+        let (since, compilation) = self.join(digest, bytes, workers);
+        let now = Instant::now();
+        let give_up = since + MAX_COMPILATION;
+        let mut alarm =
+            ticker.alarm(now.checked_add(request.patience).map_or(give_up, |end| end.min(give_up)));
         match select(compilation, &mut alarm.fired).await {
             Either::Left((result, _)) => {
                 result.map(|component| (component, digest)).map_err(|fault| fault.diagnostic(request))
             }
-            Either::Right(_) if request.patience < MAX_COMPILATION => Err(Fault::new(
+            Either::Right(_) if Instant::now() < give_up => Err(Fault::new(
                 Code::NotReady,
-                format!("the component is still compiling after {} ms", patience.as_millis()),
+                format!("the component is still compiling after {} ms", since.elapsed().as_millis()),
                 "it is ready at a later assembly; `airlock plugins` compiles ahead",
             )
             .diagnostic(request)),
@@ -129,16 +131,21 @@ impl Compiler {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<Digest, Compilation>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<Digest, (Instant, Compilation)>> {
         // The lock guards a map, which no panic leaves half-changed.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The compilation of these bytes: the one that is going on, or a new one, which goes on if nobody waits for it.
-    fn join(self: &Arc<Self>, digest: Digest, bytes: Vec<u8>, workers: &Arc<Workers>) -> Compilation {
+    fn join(
+        self: &Arc<Self>,
+        digest: Digest,
+        bytes: Vec<u8>,
+        workers: &Arc<Workers>,
+    ) -> (Instant, Compilation) {
         let mut running = self.running();
-        if let Some(compilation) = running.get(&digest) {
-            return compilation.clone();
+        if let Some(started) = running.get(&digest) {
+            return started.clone();
         }
         let (compiler, blocking_workers) = (Arc::clone(self), Arc::clone(workers));
         let compilation = async move {
@@ -160,9 +167,10 @@ impl Compiler {
         }
         .boxed()
         .shared();
-        running.insert(digest, compilation.clone());
-        workers.detach(compilation.clone());
-        compilation
+        let started = (Instant::now(), compilation.clone());
+        running.insert(digest, started.clone());
+        workers.detach(compilation);
+        started
     }
 
     fn compile(&self, digest: Digest, bytes: &[u8]) -> Result<Component, Fault> {

@@ -99,4 +99,45 @@ mod tests {
     fn the_settings_are_consistent() {
         assert!(engine(2).is_ok());
     }
+
+    /// A component that looks for a mark in all of its fresh memory, a page it grows included, and then writes the mark
+    /// everywhere: 1 if an earlier instance's mark was still there.
+    const MARKER: &str = r#"(component
+        (core module $m
+            (memory (export "memory") 17)
+            (data (i32.const 8) "some data, so that there is an image to restore")
+            (func (export "run") (result i32)
+                (local $at i32) (local $found i32)
+                (drop (memory.grow (i32.const 1)))
+                (local.set $at (i32.const 64))
+                (block $done (loop $next
+                    (br_if $done (i32.ge_u (local.get $at) (i32.const 1179648)))
+                    (if (i32.ne (i32.load (local.get $at)) (i32.const 0)) (then (local.set $found (i32.const 1))))
+                    (i32.store (local.get $at) (i32.const 0xa55ac33c))
+                    (local.set $at (i32.add (local.get $at) (i32.const 4)))
+                    (br $next)))
+                (local.get $found)))
+        (core instance $i (instantiate $m))
+        (func (export "run") (result u32) (canon lift (core func $i "run"))))"#;
+
+    #[tokio::test]
+    async fn a_slot_of_the_pool_shows_nothing_of_the_instance_before() {
+        // One slot, so that every instance gets the memory of the one before; also one that was dropped half-way.
+        let engine = engine(1).unwrap();
+        let component =
+            wasmtime::component::Component::new(&engine, wat::parse_str(MARKER).unwrap()).unwrap();
+        let linker = wasmtime::component::Linker::<()>::new(&engine);
+        let linked = linker.instantiate_pre(&component).unwrap();
+        for round in 0..50 {
+            let mut store = wasmtime::Store::new(&engine, ());
+            store.set_fuel(if round % 5 == 4 { 100_000 } else { 100_000_000 }).unwrap();
+            store.set_epoch_deadline(u64::MAX / 2);
+            let instance = linked.instantiate_async(&mut store).await.unwrap();
+            let run = instance.get_typed_func::<(), (u32,)>(&mut store, "run").unwrap();
+            match run.call_async(&mut store, ()).await {
+                Ok((found,)) => assert_eq!(found, 0, "round {round} saw an earlier instance's memory"),
+                Err(error) => assert_eq!(error.downcast_ref(), Some(&wasmtime::Trap::OutOfFuel), "{error:?}"),
+            }
+        }
+    }
 }

@@ -87,25 +87,18 @@ pub(crate) async fn invoke<T: Send + 'static>(
             Ok(Err((error, phase))) => Err(stop(&error, phase, &state.stderr)),
             Err(_panic) => Err(Stop::HostFault("the host panicked while it served the plugin".to_owned())),
         };
-        (end, std::mem::take(&mut state.log), state.registrar.take())
+        (end, state.registrar.take())
     };
 
     let task = runtime.workers.spawn(guest);
-    let abort = task.abort_handle();
     let mut alarm = runtime.ticker.alarm(deadline);
-    let (end, log, registrar) = match select(task, &mut alarm.fired).await {
+    let (end, registrar) = match select(task, &mut alarm.fired).await {
         Either::Left((Some(ended), _)) => ended,
-        Either::Left((None, _)) => {
-            (Err(Stop::HostFault("the worker was stopped".to_owned())), Vec::new(), None)
-        }
-        Either::Right((_, task)) => {
-            if let Some(abort) = abort {
-                abort.abort();
-            }
-            drop(task);
-            (Err(Stop::TimedOut), Vec::new(), None)
-        }
+        Either::Left((None, _)) => (Err(Stop::HostFault("the worker was stopped".to_owned())), None),
+        // The task goes with this tuple, and with it the guest.
+        Either::Right(_) => (Err(Stop::TimedOut), None),
     };
+    let log = std::mem::take(&mut *meter.log());
     let usage = usage(&meter, &stdout, &stderr, started.elapsed(), queued);
     Ended { end, usage, log, registrar }
 }

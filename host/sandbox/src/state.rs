@@ -1,7 +1,7 @@
 //! What one instance may reach while it lives: WASI with nothing granted, the registry while it registers, its log.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use airlock_core::{Exposure, LogLevel, LogLine, Progress, ProgressSink, Registrar, RegistrationError, text};
@@ -39,6 +39,15 @@ pub(crate) struct Meter {
     pub(crate) host_calls: AtomicU64,
     pub(crate) log_lines: AtomicU64,
     pub(crate) log_lines_dropped: AtomicU64,
+    /// Kept here so that a guest that is cut off leaves its last words.
+    pub(crate) log: Mutex<Vec<LogLine>>,
+}
+
+impl Meter {
+    /// The log; the lock guards plain lines, which no panic leaves half-changed.
+    pub(crate) fn log(&self) -> MutexGuard<'_, Vec<LogLine>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The data of one store, dropped with its instance.
@@ -47,7 +56,6 @@ pub(crate) struct State {
     pub(crate) meter: Arc<Meter>,
     pub(crate) stdout: CapturedOutput,
     pub(crate) stderr: CapturedOutput,
-    pub(crate) log: Vec<LogLine>,
     /// Present only while `register` runs.
     pub(crate) registrar: Option<Registrar>,
     configuration: Arc<str>,
@@ -73,7 +81,6 @@ impl State {
             meter,
             stdout: CapturedOutput::default(),
             stderr: CapturedOutput::default(),
-            log: Vec::new(),
             registrar,
             configuration,
             progress,
@@ -154,17 +161,18 @@ impl runtime::Host for State {
     fn log(&mut self, level: runtime::Level, message: String) -> wasmtime::Result<()> {
         self.count_host_call();
         self.meter.log_lines.fetch_add(1, Ordering::Relaxed);
-        if self.log.len() >= MAX_LOG_LINES {
+        let mut log = self.meter.log();
+        if log.len() >= MAX_LOG_LINES {
             self.meter.log_lines_dropped.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
-        let kept = text::prefix_within(&message, MAX_LOG_LINE_BYTES);
-        let cut = message.len() - kept.len();
-        let mut line = text::escape(kept).into_owned();
-        if cut > 0 {
-            line.push_str(&format!(" [… {cut} bytes cut]"));
+        // Escaping makes text longer, up to ten times: what is escaped is bounded before and after.
+        let escaped = text::escape(text::prefix_within(&message, MAX_LOG_LINE_BYTES));
+        let mut line = text::prefix_within(&escaped, MAX_LOG_LINE_BYTES).to_owned();
+        if line.len() < escaped.len() || message.len() > MAX_LOG_LINE_BYTES {
+            line.push_str(&format!(" [… shortened from {} bytes]", message.len()));
         }
-        self.log.push(LogLine { level: log_level(level), message: line });
+        log.push(LogLine { level: log_level(level), message: line });
         Ok(())
     }
 

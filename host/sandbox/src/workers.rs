@@ -11,7 +11,7 @@ use std::thread::available_parallelism;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 
 /// Threads on which a file is read or a component compiled: two compilations, and reads beside them.
 const BLOCKING_THREADS: usize = 8;
@@ -85,13 +85,6 @@ impl Drop for Workers {
 /// Work on the workers, stopped when dropped.
 #[derive(Debug)]
 pub(crate) struct Task<T>(Option<JoinHandle<T>>);
-
-impl<T> Task<T> {
-    /// Stops it without waiting.
-    pub(crate) fn abort_handle(&self) -> Option<AbortHandle> {
-        self.0.as_ref().map(JoinHandle::abort_handle)
-    }
-}
 
 impl<T> Future for Task<T> {
     /// `None` if it was stopped or panicked.

@@ -35,8 +35,8 @@ fn main() {
     let component = fs::read(package.join("echo.wasm")).expect("run `cargo xtask guests` first");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 
-    let best = Plain::new(&component, plain::best_settings());
-    let default = Plain::new(&component, plain::default_settings());
+    let best = Plain::new(&component, &plain::best_settings());
+    let default = Plain::new(&component, &plain::default_settings());
     let data = tempfile::tempdir().unwrap();
     let start_up = StartUp::measure(&runtime, &package, data.path());
     let surface = runtime.block_on(async {

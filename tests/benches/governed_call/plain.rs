@@ -36,8 +36,8 @@ struct State {
     table: ResourceTable,
 }
 
-/// What is known to be fastest and still safe for code that nobody vouches for: the settings of `reference` pages, with
-/// fuel and epochs on, and a pool whose pages are reset in place where the kernel can tell which were touched.
+/// What is known to be fastest and still safe for code that nobody vouches for: fuel and epochs on, and a pool whose
+/// pages are reset in place where the kernel can tell which were touched.
 pub(crate) fn best_settings() -> Config {
     let mut config = Config::new();
     config.concurrency_support(false).epoch_interruption(true).consume_fuel(true).async_stack_zeroing(true);
@@ -66,8 +66,8 @@ pub(crate) fn default_settings() -> Config {
 }
 
 impl Plain {
-    pub(crate) fn new(component: &[u8], config: Config) -> Self {
-        let engine = Engine::new(&config).unwrap();
+    pub(crate) fn new(component: &[u8], config: &Config) -> Self {
+        let engine = Engine::new(config).unwrap();
         let component = Component::from_binary(&engine, component).unwrap();
         let mut linker = Linker::<State>::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();

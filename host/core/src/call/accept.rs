@@ -34,6 +34,7 @@ pub(super) fn accept<'surface>(
     };
     identity.owner = Some(exposed.owner.to_string());
     let refuse = |error: CallError, trail: &mut Trail<'_>| {
+        let error = error.bounded();
         trail.note(Checkpoint::Acceptance, "refused", "core", Some(error.message.clone()));
         Executed::refused(error)
     };
@@ -69,7 +70,13 @@ fn parse(arguments: Arguments) -> Result<Value, String> {
             }
             serde_json::from_str(&source).map_err(|error| format!("are not JSON: {error}"))?
         }
-        Arguments::Value(value) => value,
+        Arguments::Value(value) => {
+            let bytes = if is_small(&value) { 0 } else { value.to_string().len() };
+            if bytes > MAX_ARGUMENT_BYTES {
+                return Err(format!("have {bytes} bytes, the limit is {MAX_ARGUMENT_BYTES}"));
+            }
+            value
+        }
     };
     if deeper_than(&value, MAX_DEPTH) {
         return Err(format!("are nested deeper than {MAX_DEPTH} levels"));
@@ -84,12 +91,26 @@ fn parse(arguments: Arguments) -> Result<Value, String> {
     }
 }
 
+/// Whether a value is flat and short, so that its size need not be measured.
+fn is_small(value: &Value) -> bool {
+    const SHORT: usize = 1_024;
+    let is_short = |member: &Value| match member {
+        Value::String(text) => text.len() <= SHORT,
+        Value::Array(_) | Value::Object(_) => false,
+        _ => true,
+    };
+    matches!(value, Value::Object(members) if members.len() <= 64 && members.iter().all(|(key, member)| key.len() <= SHORT && is_short(member)))
+}
+
 /// The refusal of a name: the model learns the same whether the tool was removed or never was; the trail learns why.
 fn not_exposed(surface: &Surface, shown: &str, trail: &mut Trail<'_>) -> Executed {
-    let reason = surface.removed().iter().find(|removal| removal.name.as_str() == shown).map_or_else(
-        || "no installed plugin and no native tool has this name".to_owned(),
-        |removal| format!("removed at {:?}: {}", removal.stage, removal.reason).to_lowercase(),
-    );
+    let removal = surface.removed().iter().find(|removal| removal.name.as_str() == shown);
+    let finding = surface.diagnostics().iter().find(|finding| finding.subject == shown);
+    let reason = match (removal, finding) {
+        (Some(removal), _) => format!("removed at `{}`: {}", removal.stage, removal.reason),
+        (None, Some(finding)) => finding.message.clone(),
+        (None, None) => "no installed plugin and no native tool has this name".to_owned(),
+    };
     trail.note(Checkpoint::Acceptance, "refused", "core", Some(reason));
     let suggestion = text::suggest(shown, surface.tools().map(|exposed| exposed.tool.name.as_str()));
     let message = match suggestion {

@@ -7,7 +7,11 @@ use super::receipt::{Receipt, TrailEntry};
 use crate::plugin::LogLine;
 use crate::result::CallRecord;
 use crate::schema::Violation;
+use crate::text;
 use crate::tool::Content;
+
+/// Longest error message that a model gets, in characters.
+const MAX_ERROR_CHARS: usize = 4_000;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal, $status:ident, $exit:literal;)+) => {
@@ -118,6 +122,12 @@ pub struct CallError {
 impl CallError {
     pub(super) fn new(kind: CallKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), path: None, violations: Vec::new(), detail: None }
+    }
+
+    /// The same error with a message that is safe to pass on, whoever wrote parts of it.
+    pub(super) fn bounded(mut self) -> Self {
+        self.message = text::shorten(&text::escape(&self.message), MAX_ERROR_CHARS).into_owned();
+        self
     }
 
     pub(super) fn with_detail(mut self, detail: impl Into<String>) -> Self {

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::accept::in_words;
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
@@ -16,11 +16,7 @@ use crate::plugin::{Answer, Invocation, LogLine, Plugin, Stop};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
 use crate::schema::{MAX_DEPTH, deeper_than};
 use crate::surface::{Implementation, Surface};
-use crate::text;
 use crate::tool::{Content, Tool, ToolError, ToolResult};
-
-/// Longest error message that a model gets, in characters.
-const MAX_ERROR_CHARS: usize = 4_000;
 
 /// What came of the attempt, not yet bounded for its readers.
 #[derive(Debug)]
@@ -84,7 +80,10 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
             );
             Err(error.with_detail(format!("the native tool panicked: {}", detail.unwrap_or_default())))
         }
-        Ok(Ok(result)) => held_to_contract(tool, result.content, result.details),
+        Ok(Ok(result)) => {
+            within(tool, "details", result.details.as_ref().map_or(0, |details| details.to_string().len()))
+                .and_then(|()| held_to_contract(tool, result.content, result.details))
+        }
         Ok(Err(ToolError::InvalidParams(message))) => Err(CallError::new(CallKind::InvalidParams, message)),
         Ok(Err(ToolError::Unavailable(message))) => Err(CallError::new(CallKind::Unavailable, message)),
         Ok(Err(ToolError::Failed { message, details })) => {
@@ -92,7 +91,7 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
             Err(CallError::new(CallKind::Failed, message))
         }
     };
-    Executed { end: end.map_err(bounded), failure_details, guest: None, log: Vec::new() }
+    Executed { end: end.map_err(CallError::bounded), failure_details, guest: None, log: Vec::new() }
 }
 
 async fn run_guest(
@@ -115,32 +114,46 @@ async fn run_guest(
         .await;
     let mut failure_details = None;
     let end = match invoked.end {
-        Ok(Answer::Result { content, details }) => match details.as_deref().map(parse_details).transpose() {
-            Ok(details) => held_to_contract(tool, content, details),
-            Err(problem) => Err(invalid_output(tool, &format!("the details {problem}"))),
-        },
+        Ok(Answer::Result { content, details }) => details
+            .map(|details| parse_details(tool, &details))
+            .transpose()
+            .and_then(|details| held_to_contract(tool, content, details)),
         Ok(Answer::InvalidParams(message)) => Err(CallError::new(CallKind::InvalidParams, message)),
         Ok(Answer::Unavailable(message)) => Err(CallError::new(CallKind::Unavailable, message)),
         Ok(Answer::Failed { message, details }) => {
-            failure_details = details.as_deref().and_then(|details| parse_details(details).ok());
+            let readable = |details: String| {
+                parse_details(tool, &details)
+                    .unwrap_or_else(|problem| json!({ "unreadable": problem.message }))
+            };
+            failure_details = details.map(readable);
             Err(CallError::new(CallKind::Failed, message))
         }
         Err(stop) => Err(stop_error(tool, &limits, &stop)),
     };
     let guest = Some(GuestReceipt::new(invoked.usage, &limits));
-    Executed { end: end.map_err(bounded), failure_details, guest, log: invoked.log }
+    Executed { end: end.map_err(CallError::bounded), failure_details, guest, log: invoked.log }
 }
 
-/// A guest's details as a value, or the end of a sentence about them.
-fn parse_details(source: &str) -> Result<Value, String> {
-    if source.len() > MAX_CONTENT_BYTES {
-        return Err(format!("have {} bytes, the limit is {MAX_CONTENT_BYTES}", source.len()));
-    }
-    let details: Value = serde_json::from_str(source).map_err(|error| format!("are not JSON: {error}"))?;
+/// A guest's details as a value.
+fn parse_details(tool: &Tool, source: &str) -> Result<Value, CallError> {
+    within(tool, "details", source.len())?;
+    let details: Value = serde_json::from_str(source)
+        .map_err(|error| invalid_output(tool, &format!("the details are not JSON: {error}")))?;
     if deeper_than(&details, MAX_DEPTH) {
-        return Err(format!("are nested deeper than {MAX_DEPTH} levels"));
+        return Err(invalid_output(tool, &format!("the details are nested deeper than {MAX_DEPTH} levels")));
     }
     Ok(details)
+}
+
+fn within(tool: &Tool, what: &str, bytes: usize) -> Result<(), CallError> {
+    if bytes <= MAX_CONTENT_BYTES {
+        return Ok(());
+    }
+    let name = &tool.name;
+    let message = format!(
+        "the {what} of `{name}` have {bytes} bytes, the limit is {MAX_CONTENT_BYTES}; ask for less at a time"
+    );
+    Err(CallError::new(CallKind::OutputTooLarge, message))
 }
 
 fn held_to_contract(
@@ -148,13 +161,9 @@ fn held_to_contract(
     content: Vec<Content>,
     details: Option<Value>,
 ) -> Result<ToolResult, CallError> {
-    let bytes = content_bytes(&content);
-    if bytes > MAX_CONTENT_BYTES {
-        let message = format!(
-            "the result of `{}` has {bytes} bytes, the limit is {MAX_CONTENT_BYTES}; ask for less at a time",
-            tool.name
-        );
-        return Err(CallError::new(CallKind::OutputTooLarge, message));
+    within(tool, "results", content_bytes(&content))?;
+    if let Some(problem) = content.iter().find_map(Content::problem) {
+        return Err(invalid_output(tool, &problem));
     }
     if let Some(schema) = &tool.output_schema {
         let violations = schema.violations(details.as_ref().unwrap_or(&Value::Null));
@@ -204,10 +213,4 @@ fn stop_error(tool: &Tool, limits: &Limits, stop: &Stop) -> CallError {
         Stop::Mismatched(_) | Stop::HostFault(_) => format!("the tool `{name}` failed inside the host"),
     };
     CallError::new(kind, message).with_detail(format!("the guest {}", stopped(stop)))
-}
-
-/// A message that a tool wrote, made safe to pass on.
-fn bounded(mut error: CallError) -> CallError {
-    error.message = text::shorten(&text::escape(&error.message), MAX_ERROR_CHARS).into_owned();
-    error
 }

@@ -68,7 +68,7 @@ impl World {
         } else {
             self.0.major == current.major
         };
-        same_line && self.0 <= *current
+        same_line && self.0 <= *current && self.0.pre.is_empty()
     }
 }
 
@@ -145,9 +145,13 @@ mod tests {
     fn worlds_of_another_line_or_later_are_not_spoken() {
         let spoken = |text: &str| serde_json::from_value::<World>(text.into());
         assert!(spoken("airlock:plugin@0.1.0").is_ok());
-        for other in
-            ["airlock:plugin@0.1.1", "airlock:plugin@0.2.0", "airlock:plugin@1.0.0", "other:plugin@0.1.0"]
-        {
+        for other in [
+            "airlock:plugin@0.1.1",
+            "airlock:plugin@0.2.0",
+            "airlock:plugin@1.0.0",
+            "airlock:plugin@0.1.0-alpha",
+            "other:plugin@0.1.0",
+        ] {
             assert!(spoken(other).is_err(), "{other}");
         }
     }

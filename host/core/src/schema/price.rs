@@ -183,11 +183,11 @@ impl<'schema> Reader<'schema> {
                     part.same_place.push(self.part(target)?);
                 }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
-                    part.same_place.extend(self.parts_of(schemas)?)
+                    part.same_place.extend(self.parts_of(schemas)?);
                 }
                 ("not" | "if" | "then" | "else", schema) => part.same_place.push(self.part(schema)?),
                 ("dependentSchemas", Value::Object(named)) => {
-                    part.same_place.extend(self.parts_of(named.values())?)
+                    part.same_place.extend(self.parts_of(named.values())?);
                 }
                 ("properties", Value::Object(named)) => {
                     for (name, schema) in named {
@@ -195,10 +195,10 @@ impl<'schema> Reader<'schema> {
                     }
                 }
                 ("patternProperties", Value::Object(named)) => {
-                    part.any_member.extend(self.parts_of(named.values())?)
+                    part.any_member.extend(self.parts_of(named.values())?);
                 }
                 ("additionalProperties" | "propertyNames", schema) => {
-                    part.any_member.push(self.part(schema)?)
+                    part.any_member.push(self.part(schema)?);
                 }
                 ("prefixItems", Value::Array(schemas)) => part.prefix_items.extend(self.parts_of(schemas)?),
                 ("items" | "contains", schema) => part.any_item.push(self.part(schema)?),

@@ -5,20 +5,30 @@ use super::{Owner, Removal, Rule, Stage};
 use crate::catalog::Catalogue;
 use crate::id::ToolName;
 
-/// Removes tools of refused plugins and names that another owner has.
-pub(super) fn usable(
+/// Removes tools of refused plugins.
+pub(super) fn enabled(candidates: Vec<Candidate>, removed: &mut Vec<Removal>) -> Vec<Candidate> {
+    keep(candidates, removed, |candidate| {
+        let Source::Plugin(entry) = &candidate.source else { return None };
+        let refusal = entry.refusal.as_ref()?;
+        Some(Removal::because(candidate.name.clone(), candidate.owner(), Stage::Enablement, refusal))
+    })
+}
+
+/// Removes names that another owner has.
+pub(super) fn uncontested(
     candidates: Vec<Candidate>,
     catalogue: &Catalogue,
     removed: &mut Vec<Removal>,
 ) -> Vec<Candidate> {
     keep(candidates, removed, |candidate| {
         let Source::Plugin(entry) = &candidate.source else { return None };
-        let (name, owner) = (candidate.name.clone(), candidate.owner());
-        if let Some(refusal) = &entry.refusal {
-            return Some(Removal::because(name, owner, Stage::Enablement, "enablement", refusal));
-        }
         let conflict = catalogue.conflict(&entry.manifest.id, &candidate.name)?;
-        Some(Removal::because(name, owner, Stage::Conflict, "conflict", &conflict.diagnostic))
+        Some(Removal::because(
+            candidate.name.clone(),
+            candidate.owner(),
+            Stage::Conflict,
+            &conflict.diagnostic,
+        ))
     })
 }
 
@@ -33,7 +43,7 @@ pub(super) fn opted_in(candidates: Vec<Candidate>, removed: &mut Vec<Removal>) -
 pub(super) fn not_opted_in(name: ToolName, owner: Owner, made_optional_by: &str) -> Removal {
     let reason = format!("`{name}` is optional, and no allow entry names it");
     let rule = Rule {
-        layer: "optional".to_owned(),
+        layer: Stage::Optional.to_string(),
         rule: format!("optional by its {made_optional_by}"),
         location: None,
     };

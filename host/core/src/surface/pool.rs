@@ -76,7 +76,7 @@ pub(super) fn materialise(
             Source::Plugin(entry) => entry,
         };
         if let Some(failure) = failures.get(&entry.manifest.id) {
-            removed.push(Removal::because(candidate.name, owner, Stage::Enablement, "load", failure));
+            removed.push(Removal::because(candidate.name, owner, Stage::Enablement, failure));
             continue;
         }
         let Some(loaded) = owners.get(&entry.manifest.id) else { continue };
@@ -95,7 +95,8 @@ pub(super) fn materialise(
         } else if loaded.registration.factories.iter().any(|factory| factory.names.contains(&candidate.name))
         {
             let reason = format!("`{}` comes from a factory, and this host runs none", candidate.name);
-            let rule = Rule { layer: "factory".to_owned(), rule: "no factories".to_owned(), location: None };
+            let rule =
+                Rule { layer: Stage::Factory.to_string(), rule: "no factories".to_owned(), location: None };
             removed.push(Removal {
                 name: candidate.name,
                 plugin: owner,
