@@ -1,7 +1,8 @@
 //! One invocation: a slot, a fresh instance, a bounded run, and nothing of it left behind.
 //!
-//! The embedder's thread waits here and does nothing else; the guest runs on the workers. Whoever drops the future, and
-//! whichever limit is reached first, the guest is stopped and its memory returned.
+//! A guest starts on the thread that calls it, for one tick at most: most calls are over by then, and moving them to
+//! another thread would cost several times what they take. Whatever is not over moves to the workers. Whoever drops the
+//! future, and whichever limit is reached first, the guest is stopped and its memory returned.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::sandbox::Runtime;
 use crate::state::{Meter, State};
 use crate::stdio::CapturedOutput;
 use crate::stop::{Phase, stop};
-use crate::workers::Turn;
+use crate::workers::{Tick, Turn};
 
 /// Bytes that one host call, or the lifting of one result, may make the host allocate.
 const HOST_CALL_FUEL_BYTES: usize = 4 << 20;
@@ -90,13 +91,22 @@ pub(crate) async fn invoke<T: Send + 'static>(
         (end, state.registrar.take())
     };
 
-    let task = runtime.workers.spawn(guest);
     let mut alarm = runtime.ticker.alarm(deadline);
-    let (end, registrar) = match select(task, &mut alarm.fired).await {
-        Either::Left((Some(ended), _)) => ended,
-        Either::Left((None, _)) => (Err(Stop::HostFault("the worker was stopped".to_owned())), None),
-        // The task goes with this tuple, and with it the guest.
-        Either::Right(_) => (Err(Stop::TimedOut), None),
+    let mut guest = Box::pin(guest);
+    let over = if queue.may_start_here() { runtime.workers.start_here(guest.as_mut()).await } else { None };
+    let (end, registrar) = match over {
+        Some(ended) => ended,
+        None => {
+            if meter.ticks.load(Ordering::Relaxed) > 1 {
+                queue.took_a_tick();
+            }
+            match select(runtime.workers.spawn(guest), &mut alarm.fired).await {
+                Either::Left((Some(ended), _)) => ended,
+                Either::Left((None, _)) => (Err(Stop::HostFault("the worker was stopped".to_owned())), None),
+                // The task goes with this tuple, and with it the guest.
+                Either::Right(_) => (Err(Stop::TimedOut), None),
+            }
+        }
     };
     let log = std::mem::take(&mut *meter.log());
     let usage = usage(&meter, &stdout, &stderr, started.elapsed(), queued);
@@ -118,13 +128,16 @@ fn bound(
     let fuel_limit = limits.fuel;
     store.epoch_deadline_callback(move |context| {
         let used = fuel_limit.saturating_sub(context.get_fuel().unwrap_or_default());
-        context.data().meter.fuel.store(used, Ordering::Relaxed);
+        let meter = &context.data().meter;
+        meter.fuel.store(used, Ordering::Relaxed);
+        meter.ticks.fetch_add(1, Ordering::Relaxed);
         if Instant::now() >= deadline {
             return Ok(UpdateDeadline::Interrupt);
         }
         Ok(match turn.tick() {
-            Some(wait) => UpdateDeadline::YieldCustom(1, Box::pin(wait)),
-            None => UpdateDeadline::Yield(1),
+            Tick::GoOn => UpdateDeadline::Continue(1),
+            Tick::Yield => UpdateDeadline::Yield(1),
+            Tick::Queue(wait) => UpdateDeadline::YieldCustom(1, Box::pin(wait)),
         })
     });
     Ok(())

@@ -4,7 +4,7 @@
 //! waiting calls has at most its own share in the common queue.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select};
@@ -17,6 +17,10 @@ const MAX_WAITING: usize = 1_024;
 
 /// How long a call waits before it is `busy`.
 const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// How many calls a plugin must start on the workers after one that kept its caller's thread for a whole tick: so a
+/// hostile plugin can take a millisecond from its embedder once in so many calls, and no more.
+const CALLS_OWED: u32 = 64;
 
 /// All slots of the pool.
 #[derive(Debug, Clone)]
@@ -38,6 +42,8 @@ impl Slots {
             all: Arc::clone(&self.all),
             own: Arc::new(Semaphore::new(self.per_plugin)),
             waiting: Arc::default(),
+            // The first call, which registers, is of code that nobody has seen run.
+            owed: AtomicU32::new(1),
         }
     }
 }
@@ -48,6 +54,8 @@ pub(crate) struct Queue {
     all: Arc<Semaphore>,
     own: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
+    /// Calls that must start on the workers before one may start on its caller's thread again.
+    owed: AtomicU32,
 }
 
 /// A place in the pool; free again when dropped.
@@ -58,6 +66,17 @@ pub(crate) struct Slot {
 }
 
 impl Queue {
+    /// Whether the next call may start on the thread that makes it; each call that may not pays off one that is owed.
+    pub(crate) fn may_start_here(&self) -> bool {
+        let pay = |owed: u32| owed.checked_sub(1);
+        self.owed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_err()
+    }
+
+    /// A call kept its caller's thread for a whole tick.
+    pub(crate) fn took_a_tick(&self) {
+        self.owed.store(CALLS_OWED, Ordering::Relaxed);
+    }
+
     /// Waits for a place; `None` means busy.
     pub(crate) async fn slot(&self, ticker: &Ticker) -> Option<Slot> {
         if let (Ok(own), Ok(all)) =
@@ -111,6 +130,15 @@ mod tests {
         assert!(third.is_err(), "the greedy plugin must wait");
         assert!(modest.slot(&ticker).await.is_some());
         assert_eq!(greedy.waiting.load(Ordering::Relaxed), 0, "a wait that was given up is not counted");
+    }
+
+    #[test]
+    fn a_busy_plugin_starts_elsewhere_for_a_while() {
+        let queue = Slots::new(1, 1).for_plugin();
+        assert!(!queue.may_start_here() && queue.may_start_here(), "only the first call is unknown");
+        queue.took_a_tick();
+        let here = (0..CALLS_OWED + 1).filter(|_| queue.may_start_here()).count();
+        assert_eq!(here, 1);
     }
 
     #[tokio::test]

@@ -36,6 +36,8 @@ const MAX_PROGRESS_CHARS: usize = 200;
 pub(crate) struct Meter {
     pub(crate) peak_memory_bytes: Arc<AtomicU64>,
     pub(crate) fuel: AtomicU64,
+    /// Ticks that found the guest busy.
+    pub(crate) ticks: AtomicU64,
     pub(crate) host_calls: AtomicU64,
     pub(crate) log_lines: AtomicU64,
     pub(crate) log_lines_dropped: AtomicU64,

@@ -1,4 +1,4 @@
-//! Threads for guests: they are never the embedder's, and a guest that stays busy cannot keep them from others.
+//! Threads for guests: a guest that stays busy is on one of these, and cannot keep it from others.
 //!
 //! A guest that is still busy after two ticks becomes a *hog* and needs a permit for each further tick. There is one
 //! thread more than there are permits, so a new, short call always finds a thread that no hog holds.
@@ -46,6 +46,22 @@ impl Workers {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
         self.task(|runtime| runtime.spawn(future))
+    }
+
+    /// Polls a guest once, on this thread: its answer if it is over, `None` if it must go on on the workers. Whatever it
+    /// asks of the runtime meanwhile is the sandbox's, since the embedder's may have no timer, or not exist.
+    pub(crate) async fn start_here<T>(
+        &self,
+        mut guest: Pin<&mut (impl Future<Output = T> + Send)>,
+    ) -> Option<T> {
+        std::future::poll_fn(|context| {
+            let _inside = self.runtime.as_ref().map(Runtime::enter);
+            Poll::Ready(match guest.as_mut().poll(context) {
+                Poll::Ready(over) => Some(over),
+                Poll::Pending => None,
+            })
+        })
+        .await
     }
 
     /// Runs a blocking function beside the workers. It cannot be stopped, only no longer awaited.
@@ -106,6 +122,17 @@ impl<T> Drop for Task<T> {
     }
 }
 
+/// What a busy guest has to do at a tick.
+#[derive(Debug)]
+pub(crate) enum Tick<Wait> {
+    /// Nothing: this may be the tail of a tick that had begun before it did.
+    GoOn,
+    /// Let others have the thread for once, or leave it if it is its caller's.
+    Yield,
+    /// Await its turn among the hogs.
+    Queue(Wait),
+}
+
 /// One guest's right to stay busy.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
@@ -115,14 +142,17 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Called at each tick that finds the guest busy: what it must await before it goes on, if it is a hog.
-    pub(crate) fn tick(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+    /// Called at each tick that finds the guest busy: what it has to do before it goes on.
+    pub(crate) fn tick(&mut self) -> Tick<impl Future<Output = ()> + Send + use<>> {
         self.ticks = self.ticks.saturating_add(1);
+        if self.ticks == 1 {
+            return Tick::GoOn;
+        }
         if self.ticks <= FREE_TICKS {
-            return None;
+            return Tick::Yield;
         }
         let (hogs, permit) = (Arc::clone(&self.hogs), Arc::clone(&self.permit));
-        Some(async move {
+        Tick::Queue(async move {
             // Without this the guest would keep its thread whenever a permit is free.
             tokio::task::yield_now().await;
             let granted = hogs.acquire_owned().await.ok();
@@ -166,8 +196,8 @@ mod tests {
         let workers = Workers::start().unwrap();
         let permits = workers.hogs.available_permits();
         let mut turn = workers.turn();
-        assert!(turn.tick().is_none() && turn.tick().is_none());
-        let wait = turn.tick().unwrap();
+        assert!(matches!((turn.tick(), turn.tick()), (Tick::GoOn, Tick::Yield)));
+        let Tick::Queue(wait) = turn.tick() else { panic!("a third tick makes a hog") };
         let (hogs, holder) = (Arc::clone(&workers.hogs), turn.clone());
         holder
             .hold(async move {
