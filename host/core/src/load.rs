@@ -10,9 +10,10 @@ use tokio::sync::Mutex;
 
 use crate::catalog::{CatalogEntry, Catalogue};
 use crate::clock::Clock;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::id::{PluginId, ToolName};
 use crate::limits::Limits;
+use crate::manifest::MANIFEST_FILE;
 use crate::plugin::{LoadRequest, Plugin, Sandbox, Stop};
 use crate::registry::{RegisteredTool, Registrar, Registration};
 use crate::text;
@@ -179,12 +180,9 @@ impl Loader {
 }
 
 fn register_failed(entry: &CatalogEntry, message: String) -> Diagnostic {
-    Diagnostic::new(
-        Code::RegisterFailed,
-        &entry.manifest.id,
-        message,
-        "correct the plugin's `register`; none of its tools is available",
-    )
+    let hint = "correct the plugin's `register`; none of its tools is available";
+    let location = Location::path(entry.folder.join(MANIFEST_FILE));
+    Diagnostic::new(Code::RegisterFailed, &entry.manifest.id, message, hint).at(location)
 }
 
 /// How a guest stopped, as the end of a sentence about it.
