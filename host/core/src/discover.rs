@@ -23,7 +23,9 @@ const MAX_FOLDERS: usize = 4_096;
 const MAX_ENTRIES: usize = 65_536;
 
 /// Where a plugin comes from; the stronger origin wins a conflict. Ordered weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// A workspace brought it.

@@ -5,14 +5,16 @@
 
 mod deserialize;
 mod json;
+mod toml;
 
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::Location;
+use crate::error::Error;
 
-pub(crate) use deserialize::RawJson;
+pub use deserialize::RawJson;
 
 /// A place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +28,23 @@ pub(crate) struct Position {
 pub(crate) struct Node {
     pub(crate) position: Position,
     pub(crate) value: Value,
-    /// The value's own text, from which a [`RawJson`] is read digit for digit.
-    pub(crate) source: std::ops::Range<usize>,
+}
+
+impl Node {
+    /// The value as JSON, digit for digit.
+    fn json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(value) => (*value).into(),
+            // A number's text was checked when it was read.
+            Value::Number(number) => serde_json::from_str(number).unwrap_or_default(),
+            Value::String(value) => value.as_str().into(),
+            Value::Array(items) => items.iter().map(Self::json).collect(),
+            Value::Object(members) => {
+                members.iter().map(|member| (member.key.clone(), member.value.json())).collect()
+            }
+        }
+    }
 }
 
 /// What a value can be. Numbers stay text, so that no digit is lost before somebody asks for a type.
@@ -85,41 +102,96 @@ impl fmt::Display for Problem {
 }
 
 impl Problem {
+    /// The problem as an error about the file at `path`.
+    pub(crate) fn error(&self, path: &std::path::Path) -> Error {
+        let hint = self.hint.as_deref().map(|hint| format!(": {hint}")).unwrap_or_default();
+        Error::configuration(format!("{}: {self}{hint}", self.location(path)))
+    }
+
     /// The problem's place in `path`.
     pub(crate) fn location(&self, path: impl Into<std::path::PathBuf>) -> Location {
         Location { path: path.into(), line: Some(self.position.line), column: Some(self.position.column) }
     }
 }
 
-/// A parsed document: its tree, and the text it came from.
-#[derive(Debug)]
-pub(crate) struct Document<'text> {
-    text: &'text str,
+/// A parsed document.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
     root: Node,
 }
 
-impl<'text> Document<'text> {
+impl Document {
     /// Parses strict JSON (RFC 8259) of UTF-8 bytes; a byte-order mark and CRLF are tolerated, duplicate keys are not.
-    pub(crate) fn from_json(bytes: &'text [u8]) -> Result<Self, Problem> {
-        let text = json::text(bytes)?;
-        Ok(Self { text, root: json::parse(text)? })
+    pub(crate) fn from_json(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(Self { root: json::parse(text(bytes)?)? })
+    }
+
+    /// Parses TOML 1.1 of UTF-8 bytes; a byte-order mark and CRLF are tolerated.
+    pub(crate) fn from_toml(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(Self { root: toml::parse(text(bytes)?)? })
     }
 
     /// The document as a `T`; unknown fields and wrong types are problems with a place.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        deserialize::read(&self.root, self.text)
+        deserialize::read(&self.root)
     }
 
-    /// A problem with the field at `path` (keys from the root), placed at the deepest part of it that exists.
-    pub(crate) fn problem_at(&self, path: &[&str], message: impl Into<String>) -> Problem {
-        let mut position = self.root.position;
-        let mut node = &self.root;
-        for key in path {
-            let Value::Object(members) = &node.value else { break };
-            let Some(member) = members.iter().find(|member| member.key == *key) else { break };
-            position = member.position;
-            node = &member.value;
+    /// Where the value at `path` stands: keys, and indices of lists in decimal. The deepest part of it that exists.
+    pub(crate) fn position(&self, path: &[&str]) -> Position {
+        let (mut position, mut node) = (self.root.position, &self.root);
+        for step in path {
+            match &node.value {
+                Value::Object(members) => {
+                    let Some(member) = members.iter().find(|member| member.key == *step) else { break };
+                    (position, node) = (member.position, &member.value);
+                }
+                Value::Array(items) => {
+                    let Some(item) = step.parse().ok().and_then(|index: usize| items.get(index)) else {
+                        break;
+                    };
+                    (position, node) = (item.position, item);
+                }
+                _ => break,
+            }
         }
-        Problem { position, path: path.join("."), message: message.into(), hint: None, is_syntax: false }
+        position
+    }
+
+    /// A problem with the value at `path`.
+    pub(crate) fn problem_at(&self, path: &[&str], message: impl Into<String>) -> Problem {
+        let (position, path) = (self.position(path), path.join("."));
+        Problem { position, path, message: message.into(), hint: None, is_syntax: false }
+    }
+}
+
+impl Problem {
+    fn syntax(position: Position, message: impl Into<String>, hint: Option<&str>) -> Self {
+        let hint = hint.map(Into::into);
+        Self { position, path: String::new(), message: message.into(), hint, is_syntax: true }
+    }
+}
+
+/// The text of a document without its byte-order mark.
+fn text(bytes: &[u8]) -> Result<&str, Problem> {
+    let start = Position { line: 1, column: 1 };
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(Problem::syntax(start, "the file is UTF-16", Some("save it as UTF-8")));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|error| {
+        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let before = std::str::from_utf8(valid).unwrap_or_default();
+        let message = "the text is not UTF-8 from here on";
+        Problem::syntax(Position::after(before), message, Some("save the file as UTF-8"))
+    })
+}
+
+impl Position {
+    /// The place that follows `text`.
+    fn after(text: &str) -> Self {
+        let line = text.matches('\n').count();
+        let column = text.rsplit('\n').next().unwrap_or_default().chars().count();
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
+        Self { line: number(line), column: number(column) }
     }
 }

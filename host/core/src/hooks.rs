@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 /// A checkpoint at which plugins and native code may take part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names are the contract's, which documents them")]
 pub enum HookName {

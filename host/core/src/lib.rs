@@ -21,6 +21,7 @@
 
 // Words that everything uses.
 mod clock;
+mod config;
 mod diagnostic;
 mod document;
 mod error;
@@ -28,6 +29,7 @@ mod id;
 mod limits;
 mod run;
 mod schema;
+mod schemas;
 pub mod text;
 mod tool;
 
@@ -57,8 +59,15 @@ pub use call::{
 };
 pub use catalog::{BrokenPackage, CatalogEntry, Catalogue, Conflict};
 pub use clock::{Clock, SystemClock};
+pub use config::{
+    AgentConfig, AgentTools, ApprovalsConfig, AuditConfig, AuditContents, ChannelConfig, Config,
+    File as ConfigFile, FilesystemGrant, Grants, GroupConfig, HooksConfig, LimitsConfig, LimitsEntry,
+    LoopProtectionConfig, OnFailure, PluginEntry, PluginsConfig, PolicyEntry, ProviderTools, ProvidersConfig,
+    SecretSource, SkillEntry, SkillsConfig, StoreConfig, ToolPolicy, ToolSearchConfig, ToolsConfig,
+};
 pub use diagnostic::{Code, Diagnostic, Location, Severity};
 pub use discover::{Candidate, Origin, PluginRoot};
+pub use document::RawJson;
 pub use error::{Error, ErrorKind};
 pub use hooks::{HookName, HookOptions};
 pub use host::{Host, HostBuilder, PluginStatus};
@@ -82,5 +91,6 @@ pub use registry::{
 pub use result::CallRecord;
 pub use run::{ChannelReference, ChatKind, Delivery, ModelReference, Requester, RunContext, Trigger};
 pub use schema::{ContractSchema, SchemaProblem, Violation};
+pub use schemas::{DocumentKind, document_schema};
 pub use surface::{ExposedTool, Owner, Removal, Rule, Stage, Surface};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

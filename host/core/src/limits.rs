@@ -80,7 +80,7 @@ impl Limits {
 }
 
 /// A wish to have less, as a manifest or a configuration entry writes it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LimitsCeiling {
     /// Wall clock in milliseconds.

@@ -9,9 +9,11 @@ mod value;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::document::{Document, Problem, RawJson};
+use crate::error::Error;
 use crate::id::{Digest, PluginId, ToolName};
 use crate::limits::LimitsCeiling;
 
@@ -70,7 +72,7 @@ pub struct Code {
 }
 
 /// When a plugin is loaded although no surviving tool name needs it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Activation {
     /// As soon as the host starts.
@@ -82,10 +84,12 @@ pub struct Activation {
 }
 
 /// The file as written, before the fields were held against each other.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct File {
+#[schemars(title = "airlock.plugin.json")]
+pub(crate) struct File {
     id: PluginId,
+    #[schemars(with = "String")]
     version: semver::Version,
     name: Option<String>,
     description: Option<String>,
@@ -107,6 +111,19 @@ struct File {
 }
 
 impl Manifest {
+    /// Reads the exact bytes of the manifest file at `path`.
+    ///
+    /// # Errors
+    /// The first fault, with file, line, column, field and what was probably meant.
+    pub fn from_json(bytes: &[u8], path: &std::path::Path) -> Result<Self, Error> {
+        if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+            let message =
+                format!("{} has {} bytes, the limit is {MAX_MANIFEST_BYTES}", path.display(), bytes.len());
+            return Err(Error::configuration(message));
+        }
+        Self::parse(bytes).map_err(|problem| problem.error(path))
+    }
+
     /// Reads the exact bytes of a manifest file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         let document = Document::from_json(bytes)?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One turn of one agent.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct RunContext {
@@ -88,7 +88,7 @@ impl RunContext {
 }
 
 /// Why a run happens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// A person wrote.
@@ -105,7 +105,7 @@ pub enum Trigger {
 }
 
 /// A model at a provider.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ModelReference {
     /// The provider's name.
@@ -118,7 +118,7 @@ pub struct ModelReference {
 }
 
 /// A place in a messaging channel.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ChannelReference {
     /// The channel's name, such as `slack`.
@@ -138,7 +138,7 @@ pub struct ChannelReference {
 }
 
 /// Kinds of conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChatKind {
     /// Two parties.
@@ -150,7 +150,7 @@ pub enum ChatKind {
 }
 
 /// Where messages go by default.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Delivery {
     /// The channel.
@@ -166,7 +166,7 @@ pub struct Delivery {
 }
 
 /// Who asked.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Requester {
     /// The channel's id of the person.

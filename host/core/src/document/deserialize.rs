@@ -14,12 +14,12 @@ use crate::text;
 /// How many allowed words an error lists before it stops.
 const MAX_LISTED: usize = 24;
 
-/// Under this name [`RawJson`] asks for its node's own text. No other type has it.
+/// Under this name [`RawJson`] asks for its node as JSON text. No other type has it.
 const RAW_JSON: &str = "$airlock::RawJson";
 
-/// Any JSON value, read from the document's own text so that numbers keep every digit.
+/// Any JSON value, read as text so that numbers keep every digit.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RawJson(pub(crate) serde_json::Value);
+pub struct RawJson(pub serde_json::Value);
 
 impl<'de> de::Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -37,8 +37,8 @@ impl<'de> de::Deserialize<'de> for RawJson {
     }
 }
 
-pub(super) fn read<T: DeserializeOwned>(node: &Node, text: &str) -> Result<T, Problem> {
-    T::deserialize(Reader { node, text }).map_err(|failure| Problem {
+pub(super) fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Problem> {
+    T::deserialize(Reader { node }).map_err(|failure| Problem {
         position: failure.position.unwrap_or(node.position),
         path: failure.path_text(),
         message: failure.message,
@@ -138,23 +138,19 @@ impl de::Error for Failure {
 #[derive(Clone, Copy)]
 struct Reader<'node> {
     node: &'node Node,
-    text: &'node str,
 }
 
 impl<'de> Deserializer<'de> for Reader<'_> {
     type Error = Failure;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let text = self.text;
         let result = match &self.node.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
             Value::Number(number) => visit_number(number, visitor),
             Value::String(value) => visitor.visit_str(value),
-            Value::Array(items) => visitor.visit_seq(Items { items: items.iter().enumerate(), text }),
-            Value::Object(members) => {
-                visitor.visit_map(Members { members: members.iter(), current: None, text })
-            }
+            Value::Array(items) => visitor.visit_seq(Items { items: items.iter().enumerate() }),
+            Value::Object(members) => visitor.visit_map(Members { members: members.iter(), current: None }),
         };
         result.map_err(|mut failure| {
             failure.position.get_or_insert(self.node.position);
@@ -175,7 +171,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         if name == RAW_JSON {
-            return visitor.visit_str(self.text.get(self.node.source.clone()).unwrap_or_default());
+            return visitor.visit_str(&self.node.json().to_string());
         }
         visitor.visit_newtype_struct(self)
     }
@@ -237,7 +233,6 @@ fn visit_number<'de, V: Visitor<'de>>(number: &str, visitor: V) -> Result<V::Val
 
 struct Items<'node> {
     items: std::iter::Enumerate<std::slice::Iter<'node, Node>>,
-    text: &'node str,
 }
 
 impl<'de> SeqAccess<'de> for Items<'_> {
@@ -245,7 +240,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Failure> {
         let Some((index, node)) = self.items.next() else { return Ok(None) };
-        let element = seed.deserialize(Reader { node, text: self.text });
+        let element = seed.deserialize(Reader { node });
         element.map(Some).map_err(|failure| failure.through(Step::Index(index), node.position))
     }
 }
@@ -253,7 +248,6 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 struct Members<'node> {
     members: std::slice::Iter<'node, Member>,
     current: Option<&'node Member>,
-    text: &'node str,
 }
 
 impl<'de> MapAccess<'de> for Members<'_> {
@@ -271,7 +265,7 @@ impl<'de> MapAccess<'de> for Members<'_> {
         let Some(member) = self.current else {
             return Err(de::Error::custom("a value was asked for before its key"));
         };
-        let value = seed.deserialize(Reader { node: &member.value, text: self.text });
+        let value = seed.deserialize(Reader { node: &member.value });
         value.map_err(|failure| failure.through(Step::Key(member.key.clone()), member.value.position))
     }
 }

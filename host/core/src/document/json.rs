@@ -7,20 +7,6 @@ use super::{Member, Node, Position, Problem, Value};
 /// Deepest nesting. A contract schema may be 64 deep and sits a few levels down in its document.
 const MAX_DEPTH: usize = 96;
 
-/// The text of a document without its byte-order mark.
-pub(super) fn text(bytes: &[u8]) -> Result<&str, Problem> {
-    let start = Position { line: 1, column: 1 };
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(syntax(start, "the file is UTF-16", Some("save it as UTF-8")));
-    }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(bytes);
-    std::str::from_utf8(bytes).map_err(|error| {
-        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let before = std::str::from_utf8(valid).unwrap_or_default();
-        syntax(position_after(before), "the text is not UTF-8 from here on", Some("save the file as UTF-8"))
-    })
-}
-
 /// The tree of one JSON document.
 pub(super) fn parse(text: &str) -> Result<Node, Problem> {
     let mut reader = Reader { text, offset: 0, position: Position { line: 1, column: 1 }, depth: 0 };
@@ -34,22 +20,6 @@ pub(super) fn parse(text: &str) -> Result<Node, Problem> {
         None => Ok(root),
         Some(_) => Err(reader.fault("something follows the end of the document", Some("remove it"))),
     }
-}
-
-fn syntax(position: Position, message: impl Into<String>, hint: Option<&str>) -> Problem {
-    Problem {
-        position,
-        path: String::new(),
-        message: message.into(),
-        hint: hint.map(Into::into),
-        is_syntax: true,
-    }
-}
-
-fn position_after(text: &str) -> Position {
-    let mut reader = Reader { text, offset: 0, position: Position { line: 1, column: 1 }, depth: 0 };
-    while reader.next().is_some() {}
-    reader.position
 }
 
 struct Reader<'text> {
@@ -82,7 +52,7 @@ impl Reader<'_> {
     }
 
     fn fault(&self, message: impl Into<String>, hint: Option<&str>) -> Problem {
-        syntax(self.position, message, hint)
+        Problem::syntax(self.position, message, hint)
     }
 
     fn unexpected(&self, wanted: &str) -> Problem {
@@ -102,7 +72,7 @@ impl Reader<'_> {
             );
         }
         self.depth += 1;
-        let (position, start) = (self.position, self.offset);
+        let position = self.position;
         let value = match self.peek() {
             Some('{') => self.object()?,
             Some('[') => self.array()?,
@@ -112,7 +82,7 @@ impl Reader<'_> {
             _ => return Err(self.unexpected("a value")),
         };
         self.depth -= 1;
-        Ok(Node { position, value, source: start..self.offset })
+        Ok(Node { position, value })
     }
 
     fn object(&mut self) -> Result<Value, Problem> {
@@ -137,7 +107,7 @@ impl Reader<'_> {
             }
             let key = self.string()?;
             if !seen.insert(key.clone()) {
-                return Err(syntax(
+                return Err(Problem::syntax(
                     position,
                     format!("the key `{key}` occurs twice"),
                     Some("keep one of the two"),
@@ -201,7 +171,7 @@ impl Reader<'_> {
             let before = self.position;
             match self.next() {
                 None => {
-                    return Err(syntax(
+                    return Err(Problem::syntax(
                         before,
                         "the file ends inside a string",
                         Some("complete or restore the file"),
@@ -210,7 +180,7 @@ impl Reader<'_> {
                 Some('"') => return Ok(string),
                 Some('\\') => string.push(self.escape(before)?),
                 Some(control) if (control as u32) < 0x20 => {
-                    return Err(syntax(
+                    return Err(Problem::syntax(
                         before,
                         format!("{control:?} stands in a string"),
                         Some("escape it, as in \\n or \\t"),
@@ -235,21 +205,21 @@ impl Reader<'_> {
                 let first = self.hex(start)?;
                 let code = if (0xd800..0xdc00).contains(&first) {
                     if self.next() != Some('\\') || self.next() != Some('u') {
-                        return Err(syntax(start, "half of a surrogate pair stands alone", None));
+                        return Err(Problem::syntax(start, "half of a surrogate pair stands alone", None));
                     }
                     let second = self.hex(start)?;
                     if !(0xdc00..0xe000).contains(&second) {
-                        return Err(syntax(start, "half of a surrogate pair stands alone", None));
+                        return Err(Problem::syntax(start, "half of a surrogate pair stands alone", None));
                     }
                     0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
                 } else {
                     first
                 };
                 char::from_u32(code)
-                    .ok_or_else(|| syntax(start, "half of a surrogate pair stands alone", None))?
+                    .ok_or_else(|| Problem::syntax(start, "half of a surrogate pair stands alone", None))?
             }
             _ => {
-                return Err(syntax(
+                return Err(Problem::syntax(
                     start,
                     "unknown escape in a string",
                     Some("a backslash itself is written \\\\"),
@@ -262,7 +232,8 @@ impl Reader<'_> {
         let mut code = 0;
         for _ in 0..4 {
             let digit = self.next().and_then(|character| character.to_digit(16));
-            code = code * 16 + digit.ok_or_else(|| syntax(start, "`\\u` needs four hex digits", None))?;
+            code = code * 16
+                + digit.ok_or_else(|| Problem::syntax(start, "`\\u` needs four hex digits", None))?;
         }
         Ok(code)
     }
@@ -276,7 +247,7 @@ impl Reader<'_> {
         // The grammar of numbers is serde_json's business; only the place of the fault is ours.
         match serde_json::from_str::<serde_json::Number>(number) {
             Ok(_) => Ok(number.to_owned()),
-            Err(_) => Err(syntax(position, format!("`{number}` is not a JSON number"), None)),
+            Err(_) => Err(Problem::syntax(position, format!("`{number}` is not a JSON number"), None)),
         }
     }
 
@@ -291,7 +262,7 @@ impl Reader<'_> {
             "false" => Ok(Value::Bool(false)),
             other => {
                 let shown = crate::text::shorten(other, 40);
-                Err(syntax(
+                Err(Problem::syntax(
                     position,
                     format!("`{shown}` is not a JSON value"),
                     Some("a text needs double quotes"),
@@ -307,7 +278,7 @@ mod tests {
 
     #[track_caller]
     fn check(source: &[u8], expected: &str) {
-        let result = text(source).and_then(parse);
+        let result = super::super::text(source).and_then(parse);
         let found = match result {
             Ok(_) => "ok".to_owned(),
             Err(problem) => {

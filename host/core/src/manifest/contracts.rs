@@ -9,11 +9,12 @@ use crate::hooks::HookName;
 use crate::id::ToolName;
 
 /// Declared ownership.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Contracts {
     /// Every tool the code registers or its factories may return.
     #[serde(deserialize_with = "distinct_tools")]
+    #[schemars(with = "Vec<ToolName>")]
     pub tools: Vec<ToolName>,
     /// Every hook the code handles.
     pub hooks: Vec<HookContract>,

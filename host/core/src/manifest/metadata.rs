@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::value::JsonPointer;
 
 /// `toolMetadata.<tool>`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct ToolMetadata {
     /// Exposed only where an operator's entry names it.
@@ -50,7 +50,7 @@ pub enum Concurrency {
 }
 
 /// Whether a large catalogue may hold back a tool's schema until it is searched for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deferral {
     /// When the catalogue is large.

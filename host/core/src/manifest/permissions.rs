@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::AtLeast;
 
 /// All requests of one plugin.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Permissions {
     /// Hosts it wants to call over HTTP.
@@ -32,7 +32,7 @@ impl Permissions {
 }
 
 /// One host, and how it may be spoken to.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NetworkRequest {
     /// Which host, or which hosts below a name.
@@ -43,7 +43,7 @@ pub struct NetworkRequest {
 }
 
 /// A secret by the operator's name for it, and the one request header it goes into.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SecretRequest {
     /// The name in the operator's `[secrets]`.
@@ -58,7 +58,7 @@ pub struct SecretRequest {
 }
 
 /// A store of the plugin's own.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct KeyValueRequest {
     /// How much it may hold, keys and values together.
@@ -67,7 +67,7 @@ pub struct KeyValueRequest {
 }
 
 /// One folder by the operator's name for it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FilesystemRequest {
     /// The folder's name, such as `workspace`.
@@ -77,7 +77,7 @@ pub struct FilesystemRequest {
 }
 
 /// What may be done in a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileAccess {
     /// Read only.

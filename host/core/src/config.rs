@@ -1,0 +1,475 @@
+//! The operator's configuration `airlock.toml`: text enters, a typed [`Config`] or one placed error leaves.
+//!
+//! Unknown keys, impossible values and malformed names are refused with line, column and a suggestion. Reading it has
+//! no effect; what a key does is decided where it is used.
+
+mod entry;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::diagnostic::Location;
+use crate::document::{Document, RawJson};
+use crate::error::Error;
+use crate::hooks::HookName;
+use crate::id::{PluginId, ToolName};
+use crate::limits::{AtLeast, Limits, LimitsCeiling};
+use crate::manifest::FileAccess;
+
+pub use entry::PolicyEntry;
+pub use tools::{AgentTools, ProviderTools, ToolPolicy, ToolsConfig};
+
+/// Largest configuration in bytes: thousands of entries, and still read in a millisecond.
+const MAX_CONFIG_BYTES: usize = 1 << 20;
+
+/// What an operator decided. Every key is optional; the default is an empty file.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    file: File,
+    source: Option<Source>,
+}
+
+/// Where the configuration was read from, so that rules can be shown with their line.
+#[derive(Debug, Clone)]
+struct Source {
+    path: PathBuf,
+    document: Document,
+}
+
+impl Config {
+    /// Reads the bytes of the file at `path`, to which relative paths in it refer.
+    ///
+    /// # Errors
+    /// The first fault, with file, line, column, field and what was probably meant.
+    pub fn from_toml(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        if bytes.len() > MAX_CONFIG_BYTES {
+            let message =
+                format!("{} has {} bytes, the limit is {MAX_CONFIG_BYTES}", path.display(), bytes.len());
+            return Err(Error::configuration(message));
+        }
+        let document = Document::from_toml(bytes).map_err(|problem| problem.error(path))?;
+        let file: File = document.read().map_err(|problem| problem.error(path))?;
+        if let Some((path_in_file, message)) = file.limits.problem() {
+            return Err(document.problem_at(&path_in_file, message).error(path));
+        }
+        Ok(Self { file, source: Some(Source { path: path.to_owned(), document }) })
+    }
+
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read; else as [`Self::from_toml`].
+    pub fn from_path(path: &Path) -> Result<Self, Error> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::configuration(format!("{} cannot be read: {error}", path.display())))?;
+        Self::from_toml(&bytes, path)
+    }
+
+    /// Everything in the file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The operator's plugin roots, relative ones below the configuration's folder.
+    pub fn plugin_roots(&self) -> Vec<PathBuf> {
+        let folder = self.source.as_ref().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
+        self.file.plugins.roots.iter().map(|root| folder.join(root)).collect()
+    }
+
+    /// Where the value at `path` stands; `None` if the configuration has no file.
+    pub(crate) fn location(&self, path: &[&str]) -> Option<Location> {
+        let source = self.source.as_ref()?;
+        let position = source.document.position(path);
+        let (line, column) = (Some(position.line), Some(position.column));
+        Some(Location { path: source.path.clone(), line, column })
+    }
+
+    /// What the file says about one plugin.
+    pub(crate) fn plugin(&self, id: &PluginId) -> Option<&PluginEntry> {
+        self.file.plugins.entries.get(id)
+    }
+
+    /// The operator's limits of every invocation.
+    pub(crate) fn limits(&self) -> Limits {
+        let (written, default) = (&self.file.limits, Limits::default());
+        Limits {
+            timeout: written.timeout_ms.map_or(default.timeout, |limit| Duration::from_millis(limit.get())),
+            fuel: written.fuel.map_or(default.fuel, AtLeast::get),
+            memory_bytes: written.memory_bytes.map_or(default.memory_bytes, AtLeast::get),
+        }
+    }
+}
+
+/// The file as written. Each field says what its key means.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[schemars(title = "airlock.toml")]
+pub struct File {
+    /// Which plugins there are, and what each may do.
+    pub plugins: PluginsConfig,
+    /// Secrets by name; never handed to a guest.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// What the host can use at providers.
+    pub providers: ProvidersConfig,
+    /// Which tools a run may have.
+    pub tools: ToolsConfig,
+    /// Agents by name.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// Channels by name.
+    pub channels: BTreeMap<String, ChannelConfig>,
+    /// When schemas are withheld until they are searched for.
+    pub tool_search: ToolSearchConfig,
+    /// Limits of every invocation.
+    pub limits: LimitsConfig,
+    /// Hooks in general.
+    pub hooks: HooksConfig,
+    /// Asking a person.
+    pub approvals: ApprovalsConfig,
+    /// Stopping a model that repeats itself.
+    pub loop_protection: LoopProtectionConfig,
+    /// Skills.
+    pub skills: SkillsConfig,
+    /// Where grants and records are kept.
+    pub store: StoreConfig,
+    /// What records hold.
+    pub audit: AuditConfig,
+}
+
+/// `[plugins]`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct PluginsConfig {
+    /// False: no plugin at all.
+    pub enabled: bool,
+    /// Folders of origin `config`, relative to the file.
+    pub roots: Vec<PathBuf>,
+    /// Present: only these.
+    pub allow: Option<Vec<PluginId>>,
+    /// Never these.
+    pub deny: Vec<PluginId>,
+    /// What is said about single plugins.
+    pub entries: BTreeMap<PluginId, PluginEntry>,
+}
+
+impl Default for PluginsConfig {
+    fn default() -> Self {
+        Self { enabled: true, roots: Vec::new(), allow: None, deny: Vec::new(), entries: BTreeMap::new() }
+    }
+}
+
+/// `[plugins.entries.ID]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct PluginEntry {
+    /// On or off, whatever the default is.
+    pub enabled: Option<bool>,
+    /// Needed to accept a plugin that a workspace brings; binds the entry to that origin.
+    pub origin: Option<crate::discover::Origin>,
+    /// The plugin's configuration, validated against its manifest's `configSchema`.
+    pub config: Option<RawJson>,
+    /// What a guard that cannot load does to the events it covers.
+    pub on_load_failure: OnFailure,
+    /// What a failing `before-prompt-build` handler does.
+    pub on_hook_failure: OnFailure,
+    /// Honour `toolMetadata.profiles`.
+    pub join_profiles: bool,
+    /// Lower limits than `[limits]`.
+    pub limits: LimitsEntry,
+    /// Milliseconds by hook.
+    pub hook_timeouts: BTreeMap<HookName, AtLeast<1>>,
+    /// What it may reach of what it asks for.
+    pub grants: Grants,
+}
+
+/// What happens when a guard is missing or fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// The event takes the hook's failure action.
+    #[default]
+    Refuse,
+    /// The event goes on without it.
+    Ignore,
+}
+
+/// `[plugins.entries.ID.grants]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Grants {
+    /// Hosts.
+    pub network: Vec<crate::manifest::HostPattern>,
+    /// Secrets by name.
+    pub secrets: Vec<String>,
+    /// A store of its own.
+    pub key_value: bool,
+    /// Folders.
+    pub filesystem: Vec<FilesystemGrant>,
+    /// Hooks over others.
+    pub hooks: Vec<crate::manifest::HookContract>,
+}
+
+/// One granted folder.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FilesystemGrant {
+    /// The folder's name.
+    pub path: String,
+    /// What may be done there.
+    pub access: FileAccess,
+}
+
+/// Limits of one plugin, each lower than the operator's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct LimitsEntry {
+    /// Wall clock in milliseconds.
+    pub timeout_ms: Option<AtLeast<1>>,
+    /// Fuel.
+    pub fuel: Option<AtLeast<1_000>>,
+    /// Bytes of memory.
+    pub memory_bytes: Option<AtLeast<65_536>>,
+}
+
+impl LimitsEntry {
+    pub(crate) fn ceiling(&self) -> LimitsCeiling {
+        LimitsCeiling { timeout_ms: self.timeout_ms, fuel: self.fuel, memory_bytes: self.memory_bytes }
+    }
+}
+
+/// `[limits]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct LimitsConfig {
+    /// Wall clock in milliseconds; 30,000 by default, an hour at most.
+    pub timeout_ms: Option<AtLeast<1>>,
+    /// Fuel; 1,000,000,000 by default.
+    pub fuel: Option<AtLeast<1_000>>,
+    /// Bytes of memory; 64 MiB by default and at most.
+    pub memory_bytes: Option<AtLeast<65_536>>,
+    /// Guests that run at once; 64 by default.
+    pub concurrent_guests: Option<AtLeast<1>>,
+    /// Of those, guests of one plugin; 16 by default.
+    pub concurrent_guests_per_plugin: Option<AtLeast<1>>,
+}
+
+impl LimitsConfig {
+    /// The first limit that is higher than the host can keep, and what it may be.
+    fn problem(&self) -> Option<(Vec<&'static str>, String)> {
+        // A slot of the pool has 64 MiB; each concurrent guest reserves 4 GiB of address space.
+        let most: [(&'static str, Option<u64>, u64); 4] = [
+            ("timeout-ms", self.timeout_ms.map(AtLeast::get), 3_600_000),
+            ("memory-bytes", self.memory_bytes.map(AtLeast::get), 64 << 20),
+            ("concurrent-guests", self.concurrent_guests.map(AtLeast::get), 1_024),
+            ("concurrent-guests-per-plugin", self.concurrent_guests_per_plugin.map(AtLeast::get), 1_024),
+        ];
+        most.into_iter()
+            .find(|(_, value, most)| value.is_some_and(|value| value > *most))
+            .map(|(name, _, most)| (vec!["limits", name], format!("the most is {most}")))
+    }
+}
+
+/// Where a secret comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SecretSource {
+    /// An environment variable's name.
+    #[serde(default)]
+    pub env: Option<String>,
+    /// A file.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+}
+
+/// `[providers]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ProvidersConfig {
+    /// Providers for which the host holds a usable credential.
+    pub authenticated: Vec<String>,
+}
+
+/// `[agents.NAME]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct AgentConfig {
+    /// Present: only these skills.
+    pub skills: Option<Vec<String>>,
+    /// Which tools its runs may have.
+    pub tools: AgentTools,
+}
+
+/// `[channels.NAME]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ChannelConfig {
+    /// Groups by their id in the channel.
+    pub groups: BTreeMap<String, GroupConfig>,
+}
+
+/// `[channels.NAME.groups.ID]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct GroupConfig {
+    /// Which tools runs of this group may have.
+    pub tools: ToolPolicy,
+}
+
+/// `[tool-search]`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ToolSearchConfig {
+    /// Above this many tools schemas are withheld.
+    pub threshold_tools: u32,
+    /// Above this many bytes of schemas, too.
+    pub threshold_bytes: u32,
+    /// Never withheld.
+    pub pinned: Vec<ToolName>,
+}
+
+impl Default for ToolSearchConfig {
+    fn default() -> Self {
+        Self { threshold_tools: 64, threshold_bytes: 65_536, pinned: Vec::new() }
+    }
+}
+
+/// `[hooks]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct HooksConfig {
+    /// Milliseconds by hook.
+    pub timeouts: BTreeMap<HookName, AtLeast<1>>,
+}
+
+/// `[approvals]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ApprovalsConfig {
+    /// How long an answer is awaited; 120,000 by default.
+    pub timeout_ms: Option<AtLeast<1>>,
+}
+
+/// `[loop-protection]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct LoopProtectionConfig {
+    /// On or off.
+    pub enabled: bool,
+}
+
+/// `[skills]`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct SkillsConfig {
+    /// More folders, weakest of all.
+    pub extra_dirs: Vec<PathBuf>,
+    /// Notice changes.
+    pub watch: bool,
+    /// What is said about single skills.
+    pub entries: BTreeMap<String, SkillEntry>,
+}
+
+impl Default for SkillsConfig {
+    fn default() -> Self {
+        Self { extra_dirs: Vec::new(), watch: true, entries: BTreeMap::new() }
+    }
+}
+
+/// `[skills.entries.NAME]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct SkillEntry {
+    /// On or off.
+    pub enabled: Option<bool>,
+    /// Environment of host-side turns only.
+    pub env: BTreeMap<String, String>,
+}
+
+/// `[store]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct StoreConfig {
+    /// The file; absent means memory for the library and the data folder for the program.
+    pub path: Option<PathBuf>,
+}
+
+/// `[audit]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct AuditConfig {
+    /// Digests of contents, or contents.
+    pub contents: AuditContents,
+}
+
+/// What a record holds of arguments and results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditContents {
+    /// Their digests.
+    #[default]
+    Digest,
+    /// All of them.
+    Full,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = include_str!("config/whole.toml");
+
+    #[test]
+    fn the_whole_schema_is_read() {
+        let config = Config::from_toml(WHOLE.as_bytes(), Path::new("/etc/airlock.toml")).unwrap();
+        let file = config.file();
+        let github = &file.plugins.entries[&PluginId::parse("github").unwrap()];
+        assert_eq!(github.config.as_ref().unwrap().0["org"], "acme");
+        assert_eq!(github.grants.hooks.len(), 2);
+        assert_eq!(github.limits.timeout_ms.unwrap().get(), 10_000);
+        assert_eq!(config.plugin_roots(), [PathBuf::from("/etc/plugins")]);
+        assert_eq!(file.tools.by_provider.keys().collect::<Vec<_>>(), ["openai/gpt-5"]);
+        assert_eq!(file.agents["writer"].tools.profile.as_deref(), Some("reviewer"));
+        assert_eq!(config.location(&["plugins", "deny", "0"]).unwrap().line, Some(7));
+        assert_eq!(config.limits(), Limits::default());
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let error = Config::from_toml(text.as_bytes(), Path::new("airlock.toml")).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn every_slip_is_named_with_its_place() {
+        check(
+            "[plugins]\nenabeld = true",
+            "airlock.toml:2:1: `plugins.enabeld`: unknown key `enabeld`: did you mean `enabled`?",
+        );
+        check("[plugin]", "airlock.toml:1:2: `plugin`: unknown key `plugin`: did you mean `plugins`?");
+        check(
+            "[plugins]\ndeny = [\"Bad Id\"]",
+            "airlock.toml:2:9: `plugins.deny[0]`: \"Bad Id\" starts with 'B': a plugin id is 1 to 64 characters, starts with a lower-case letter, then has lower-case letters, digits and `-`",
+        );
+        check(
+            "[limits]\nmemory-bytes = 1024",
+            "airlock.toml:2:16: `limits.memory-bytes`: invalid value: integer `1024`, expected a whole number of at least 65536",
+        );
+        check(
+            "[limits]\nmemory-bytes = 100000000",
+            "airlock.toml:2:1: `limits.memory-bytes`: the most is 67108864",
+        );
+        check(
+            "[tools]\nallow = [\"group:\"]",
+            "airlock.toml:2:10: `tools.allow[0]`: `group:` names no group: write `group:NAME`",
+        );
+        check(
+            "[hooks]\ntimeouts = { before-tool-cal = 1 }",
+            "airlock.toml:2:14: `hooks.timeouts.before-tool-cal`: unknown value `before-tool-cal`: did you mean `before-tool-call`?",
+        );
+        check("a = ", "airlock.toml:1:5: string values must be quoted, expected literal string: write TOML");
+    }
+}
