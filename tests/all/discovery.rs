@@ -185,6 +185,6 @@ async fn a_manifest_with_a_byte_order_mark_and_crlf_is_as_good_as_another() {
     let manifest = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("\u{feff}{}", manifest.replace('\n', "\r\n"))).unwrap();
     let host = Host::builder().sandbox(sandbox()).plugin_root(root(folder.path())).build().await.unwrap();
-    assert_eq!(host.catalogue().diagnostics(), []);
-    assert_eq!(host.catalogue().entries()[0].manifest.id.as_str(), "echo");
+    assert_eq!(host.diagnostics(), []);
+    assert_eq!(host.inspect().await[0].entry.manifest.id.as_str(), "echo");
 }

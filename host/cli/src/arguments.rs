@@ -18,6 +18,10 @@ pub(crate) struct Arguments {
 /// What every command needs.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
+    /// The operator's configuration.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+
     /// A folder in which plugins are installed; may be given several times.
     #[arg(long = "plugins", value_name = "DIR", global = true)]
     pub(crate) plugin_roots: Vec<PathBuf>,
@@ -49,8 +53,45 @@ pub(crate) enum Command {
     Plugins(PluginsCommand),
     /// The tools of one run, and why others are missing.
     Tools(ToolsCommand),
+    /// How far a tool or plugin has come, what stopped it, and what would change that.
+    Explain(ExplainCommand),
     /// One governed call of one tool.
     Call(CallCommand),
+    /// An author's check of a plugin folder: manifest, imports, registration.
+    Check(CheckCommand),
+    /// The JSON Schema of a document that people write.
+    Schema(SchemaCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainCommand {
+    /// A tool's name or a plugin's id.
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) run: RunFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckCommand {
+    /// The plugin's folder.
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaCommand {
+    /// Which document.
+    pub(crate) document: Document,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Document {
+    /// `airlock.plugin.json`.
+    Manifest,
+    /// `airlock.toml`.
+    Config,
+    /// A run context.
+    Run,
 }
 
 #[derive(Debug, Args)]

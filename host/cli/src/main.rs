@@ -4,9 +4,12 @@
 
 mod arguments;
 mod call;
+mod check;
+mod explain;
 mod failure;
 mod page;
 mod plugins;
+mod schema;
 mod setup;
 mod tools;
 
@@ -30,11 +33,19 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .build()
         .map_err(|error| Failure::host(format!("no async runtime: {error}")))?;
     runtime.block_on(async {
-        let setup = setup::set_up(&arguments.global).await?;
+        let global = &arguments.global;
+        let setup = match &arguments.command {
+            Command::Schema(command) => return schema::run(command),
+            Command::Check(command) => setup::set_up_check(global, &command.path).await?,
+            _ => setup::set_up(global).await?,
+        };
         let code = match &arguments.command {
             Command::Plugins(command) => plugins::run(command, &setup).await,
             Command::Tools(command) => tools::run(command, &setup).await,
+            Command::Explain(command) => explain::run(command, &setup).await,
             Command::Call(command) => call::run(command, &setup).await,
+            Command::Check(_) => check::run(&setup).await,
+            Command::Schema(command) => schema::run(command),
         };
         setup.report_statistics();
         code

@@ -61,6 +61,7 @@ pub(crate) fn diagnostic(output: &mut impl Write, diagnostic: &Diagnostic) -> io
     let (style, word) = match diagnostic.severity() {
         Severity::Error => (ERROR, "error"),
         Severity::Warning => (WARNING, "warning"),
+        Severity::Note => (FAINT, "note"),
     };
     let (code, message) = (diagnostic.code, &diagnostic.message);
     let subject = text::single_line(&diagnostic.subject);

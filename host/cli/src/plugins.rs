@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use airlock_core::{BrokenPackage, Diagnostic, Origin, Permissions, PluginStatus, Severity, text};
+use airlock_core::{Diagnostic, Origin, Permissions, PluginStatus, Severity, text};
 use serde::Serialize;
 
 use crate::arguments::{Format, PluginsCommand};
@@ -43,14 +43,13 @@ struct PermissionSets {
 
 pub(crate) async fn run(command: &PluginsCommand, setup: &Setup) -> Result<ExitCode, Failure> {
     let statuses = setup.with_progress(setup.host.inspect()).await;
-    let catalogue = setup.host.catalogue();
-    let mut plugins: Vec<Plugin> = catalogue.broken().iter().map(broken).collect();
-    plugins.extend(statuses.iter().map(|status| plugin(status, catalogue.diagnostics())));
+    let found = setup.host.diagnostics();
+    let mut plugins: Vec<Plugin> = setup.host.broken_packages().into_iter().map(broken).collect();
+    plugins.extend(statuses.iter().map(|status| plugin(status, &found)));
     plugins.sort_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
     let is_somebodys =
         |diagnostic: &&Diagnostic| plugins.iter().any(|plugin| plugin.diagnostics.contains(diagnostic));
-    let diagnostics =
-        catalogue.diagnostics().iter().filter(|diagnostic| !is_somebodys(diagnostic)).cloned().collect();
+    let diagnostics = found.iter().filter(|diagnostic| !is_somebodys(diagnostic)).cloned().collect();
     if let Some(id) = &command.id {
         let known: Vec<String> = plugins.iter().filter_map(|plugin| plugin.id.clone()).collect();
         plugins.retain(|plugin| plugin.id.as_ref() == Some(id));
@@ -68,17 +67,17 @@ pub(crate) async fn run(command: &PluginsCommand, setup: &Setup) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn broken(package: &BrokenPackage) -> Plugin {
+fn broken((folder, origin, diagnostic): (PathBuf, Origin, Diagnostic)) -> Plugin {
     Plugin {
         id: None,
         version: None,
-        origin: package.origin,
-        path: package.folder.clone(),
+        origin,
+        path: folder,
         state: "installed",
         tools: Vec::new(),
         hooks: Vec::new(),
         permissions: PermissionSets::default(),
-        diagnostics: vec![package.diagnostic.clone()],
+        diagnostics: vec![diagnostic],
     }
 }
 

@@ -3,10 +3,10 @@
 //! The only module that reads the environment.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use airlock_core::{Host, Origin, PluginRoot};
+use airlock_core::{AtLeast, Config, Host, Origin, PluginRoot};
 use airlock_sandbox::{Sandbox, SandboxConfig};
 use anstream::eprintln;
 
@@ -30,13 +30,12 @@ pub(crate) struct Setup {
 
 /// Builds the host that the flags describe.
 pub(crate) async fn set_up(global: &Global) -> Result<Setup, Failure> {
-    let data = global.data.clone().or_else(default_data_folder).ok_or_else(|| {
-        Failure::usage("no data folder: neither XDG_DATA_HOME nor HOME is set; name one with `--data DIR`")
-    })?;
-    let cache = Some(data.join("cache"));
-    let sandbox = Sandbox::new(SandboxConfig { cache, ..SandboxConfig::default() })
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    let mut builder = Host::builder().sandbox(sandbox.clone()).load_patience(LOAD_PATIENCE);
+    let config = match &global.config {
+        Some(path) => Config::from_path(path)?,
+        None => Config::default(),
+    };
+    let (data, sandbox) = sandbox(global, &config)?;
+    let mut builder = Host::builder().sandbox(sandbox.clone()).config(config).load_patience(LOAD_PATIENCE);
     let installed = data.join("plugins");
     if installed.is_dir() {
         builder = builder.plugin_root(PluginRoot { path: installed, origin: Origin::User });
@@ -45,6 +44,45 @@ pub(crate) async fn set_up(global: &Global) -> Result<Setup, Failure> {
         builder = builder.plugin_root(PluginRoot { path: path.clone(), origin: Origin::Config });
     }
     Ok(Setup { host: builder.build().await?, format: global.format, sandbox, verbose: global.verbose })
+}
+
+/// Builds a host over one plugin's folder, as its author looks at it: without the operator's configuration.
+pub(crate) async fn set_up_check(global: &Global, path: &Path) -> Result<Setup, Failure> {
+    let manifest = path.join(airlock_core::MANIFEST_FILE);
+    if !manifest.exists() {
+        let message = format!("{} does not exist: name the folder of one plugin", manifest.display());
+        return Err(Failure::usage(message));
+    }
+    let (_, sandbox) = sandbox(global, &Config::default())?;
+    let host = Host::builder()
+        .sandbox(sandbox.clone())
+        .load_patience(LOAD_PATIENCE)
+        .overlook_missing_configuration()
+        .plugin_root(PluginRoot { path: path.to_owned(), origin: Origin::Config })
+        .build()
+        .await?;
+    Ok(Setup { host, format: global.format, sandbox, verbose: global.verbose })
+}
+
+/// The data folder, and a sandbox that keeps its compiled code there.
+fn sandbox(global: &Global, config: &Config) -> Result<(PathBuf, Sandbox), Failure> {
+    let data = global.data.clone().or_else(default_data_folder).ok_or_else(|| {
+        Failure::usage("no data folder: neither XDG_DATA_HOME nor HOME is set; name one with `--data DIR`")
+    })?;
+    let (limits, default) = (&config.file().limits, SandboxConfig::default());
+    let guests = |limit: Option<AtLeast<1>>, default| {
+        limit.map_or(default, |limit| u32::try_from(limit.get()).unwrap_or(u32::MAX))
+    };
+    let config = SandboxConfig {
+        cache: Some(data.join("cache")),
+        concurrent_guests: guests(limits.concurrent_guests, default.concurrent_guests),
+        concurrent_guests_per_plugin: guests(
+            limits.concurrent_guests_per_plugin,
+            default.concurrent_guests_per_plugin,
+        ),
+    };
+    let sandbox = Sandbox::new(config).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok((data, sandbox))
 }
 
 fn default_data_folder() -> Option<PathBuf> {

@@ -12,6 +12,7 @@ mod receipt;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::hooks::HookName;
 use crate::id::{CallId, ToolName};
 use crate::plugin::ProgressSink;
 use crate::surface::{ExposedTool, Surface};
@@ -19,6 +20,7 @@ use crate::surface::{ExposedTool, Surface};
 pub use end::{CallError, CallKind, CallStatus, Outcome};
 pub use receipt::{Checkpoint, GuestReceipt, NearestLimit, Receipt, TrailEntry};
 
+use execute::Executed;
 use receipt::Trail;
 
 /// What a model asks for: a tool by its canonical name, with arguments.
@@ -99,9 +101,32 @@ pub(crate) struct AcceptedCall<'surface> {
 pub(crate) struct AdmittedCall<'surface>(AcceptedCall<'surface>);
 
 impl<'surface> AcceptedCall<'surface> {
-    /// Without trusted policies and hooks there is no gate between acceptance and execution.
-    fn admit(self) -> AdmittedCall<'surface> {
-        AdmittedCall(self)
+    /// The gates between acceptance and execution: the configuration that is in force, and guards that are missing.
+    fn admit(
+        self,
+        surface: &Surface,
+        trail: &mut Trail<'_>,
+    ) -> Result<AdmittedCall<'surface>, Box<Executed>> {
+        let name = &self.exposed.tool.name;
+        if let Some(reason) = surface.staleness(self.exposed) {
+            let message = format!("the tool `{name}` is no longer available");
+            let error = CallError::new(CallKind::StaleSurface, message).with_detail(reason.clone());
+            trail.note(Checkpoint::Gate, error.kind.as_str(), "core", Some(reason));
+            return Err(Box::new(Executed::refused(error)));
+        }
+        if let Some(guard) = surface.missing_guard(HookName::BeforeToolCall, name.as_str()) {
+            let message =
+                format!("the tool `{name}` is blocked: its guard `{}` {}", guard.plugin, guard.reason);
+            let error = CallError::new(CallKind::Blocked, message).bounded();
+            trail.note(
+                Checkpoint::Gate,
+                error.kind.as_str(),
+                guard.plugin.as_str(),
+                Some(guard.reason.clone()),
+            );
+            return Err(Box::new(Executed::refused(error)));
+        }
+        Ok(AdmittedCall(self))
     }
 }
 
@@ -120,12 +145,10 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     let clock = &*surface.snapshot().clock;
     let mut trail = Trail::start(clock);
     let (identity, accepted) = accept::accept(surface, call, &mut trail);
-    let executed = match accepted {
-        Ok(accepted) => {
-            let admitted = accepted.admit();
-            execute::execute(surface, admitted, &mut trail).await
-        }
-        Err(refusal) => refusal,
+    let admitted = accepted.map_err(Box::new).and_then(|accepted| accepted.admit(surface, &mut trail));
+    let executed = match admitted {
+        Ok(admitted) => execute::execute(surface, admitted, &mut trail).await,
+        Err(refusal) => *refusal,
     };
     persist::persist(surface, identity, executed, trail)
 }

@@ -2,11 +2,16 @@
 //!
 //! Ownership and conflicts are settled here, without running code and independent of any order.
 
-use std::collections::BTreeMap;
+mod configuration;
+mod enablement;
+mod ownership;
+
+use std::fs::Metadata;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::config::Config;
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::discover::{Candidate, Origin};
 use crate::id::{Digest, PluginId, ToolName};
 use crate::manifest::Manifest;
@@ -22,24 +27,38 @@ pub struct CatalogEntry {
     pub folder: PathBuf,
     /// The component file, if the plugin has code and the file is where it should be.
     pub(crate) component: Option<PathBuf>,
-    /// Why the plugin as a whole cannot be used, if so.
+    /// Its configuration as JSON, with defaults; what the guest reads.
+    pub(crate) configuration: Arc<serde_json::Value>,
+    /// Why the plugin as a whole is not used, if so: a fault, or somebody's decision.
     pub refusal: Option<Diagnostic>,
+    /// Changes whenever the manifest, the component's file or the configuration does.
+    pub(crate) fingerprint: Digest,
 }
 
 /// A package whose manifest is unreadable: installed, and nothing more.
 #[derive(Debug)]
-pub struct BrokenPackage {
+pub(crate) struct BrokenPackage {
     /// The package's folder.
     pub folder: PathBuf,
     /// Where it comes from.
     pub origin: Origin,
     /// What is wrong.
     pub diagnostic: Diagnostic,
+    /// What could be read, to tell whether a name occurs in it.
+    text: Vec<u8>,
+}
+
+impl BrokenPackage {
+    /// Whether the unusable manifest has `name` as one of its texts.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        let quoted = format!("\"{name}\"");
+        self.text.windows(quoted.len()).any(|window| window == quoted.as_bytes())
+    }
 }
 
 /// A declared tool name that its plugin does not get.
 #[derive(Debug, Clone)]
-pub struct Conflict {
+pub(crate) struct Conflict {
     /// The name.
     pub tool: ToolName,
     /// Who goes without.
@@ -50,7 +69,7 @@ pub struct Conflict {
 
 /// Every plugin below the roots, as its manifest describes it.
 #[derive(Debug)]
-pub struct Catalogue {
+pub(crate) struct Catalogue {
     entries: Vec<Arc<CatalogEntry>>,
     broken: Vec<BrokenPackage>,
     conflicts: Vec<Conflict>,
@@ -64,6 +83,8 @@ impl Catalogue {
         candidates: Vec<Candidate>,
         mut diagnostics: Vec<Diagnostic>,
         native_tools: &[ToolName],
+        config: &Config,
+        configuration: MissingConfiguration,
     ) -> Self {
         let fingerprint = Digest::of_parts(candidates.iter().flat_map(|candidate| {
             let bytes = candidate.manifest.as_deref().unwrap_or_default();
@@ -77,12 +98,13 @@ impl Catalogue {
                     folder: candidate.folder,
                     origin: candidate.origin,
                     diagnostic: *diagnostic,
+                    text: candidate.manifest.unwrap_or_default(),
                 }),
             }
         }
         entries
             .sort_by(|one, other| (&one.manifest.id, &one.folder).cmp(&(&other.manifest.id, &other.folder)));
-        settle_duplicate_ids(&mut entries);
+        ownership::settle_duplicate_ids(&mut entries);
         for entry in &mut entries {
             if native_tools.iter().any(|name| name.as_str() == entry.manifest.id.as_str()) {
                 let id = &entry.manifest.id;
@@ -97,10 +119,27 @@ impl Catalogue {
                 );
             }
         }
-        let conflicts = settle_conflicts(&entries, native_tools);
+        for entry in &mut entries {
+            let id = entry.manifest.id.clone();
+            let disabled = enablement::disabled(config, &id, entry.origin);
+            entry.refusal = entry.refusal.take().or(disabled);
+            if entry.refusal.is_none() {
+                match configuration::configure(config, entry, configuration) {
+                    Ok(value) => entry.configuration = Arc::new(value),
+                    Err(diagnostic) => entry.refusal = Some(*diagnostic),
+                }
+            }
+            let configuration = entry.configuration.to_string();
+            entry.fingerprint =
+                Digest::of_parts([entry.fingerprint.as_bytes().as_slice(), configuration.as_bytes()]);
+        }
+        let conflicts = ownership::settle_tools(&entries, native_tools, config);
         diagnostics.extend(broken.iter().map(|package| package.diagnostic.clone()));
         diagnostics.extend(entries.iter().filter_map(|entry| entry.refusal.clone()));
         diagnostics.extend(conflicts.iter().map(|conflict| conflict.diagnostic.clone()));
+        diagnostics.extend(ownership::contested_capabilities(&entries));
+        diagnostics.extend(enablement::unmatched(config, &entries));
+        diagnostics.retain(|diagnostic| diagnostic.severity() > Severity::Note);
         diagnostics.sort();
         diagnostics.dedup();
         Self {
@@ -113,22 +152,22 @@ impl Catalogue {
     }
 
     /// Plugins in order of their ids, refused ones included.
-    pub fn entries(&self) -> &[Arc<CatalogEntry>] {
+    pub(crate) fn entries(&self) -> &[Arc<CatalogEntry>] {
         &self.entries
     }
 
     /// Packages whose manifest cannot be used.
-    pub fn broken(&self) -> &[BrokenPackage] {
+    pub(crate) fn broken(&self) -> &[BrokenPackage] {
         &self.broken
     }
 
     /// Everything found so far, sorted.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
     /// Covers every manifest's exact bytes and every package's folder.
-    pub fn fingerprint(&self) -> Digest {
+    pub(crate) fn fingerprint(&self) -> Digest {
         self.fingerprint
     }
 
@@ -151,10 +190,13 @@ fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
         let hint = problem.hint.clone().unwrap_or_else(|| otherwise.to_owned());
         Box::new(Diagnostic::new(code, subject, problem.to_string(), hint).at(problem.location(&path)))
     })?;
-    let (mut component, mut refusal) = (None, None);
+    let (mut component, mut refusal, mut identity) = (None, None, String::new());
     if let Some(code) = &manifest.code {
         match candidate.file(&code.component) {
-            Ok(file) => component = Some(file),
+            Ok((file, metadata)) => {
+                identity = identity_of(&metadata);
+                component = Some(file);
+            }
             Err(error) => {
                 let file = code.component.as_str();
                 refusal = Some(
@@ -169,109 +211,36 @@ fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
             }
         }
     }
+    let folder = candidate.folder.clone();
+    let fingerprint = Digest::of_parts([bytes, folder.as_os_str().as_encoded_bytes(), identity.as_bytes()]);
+    let configuration = Arc::new(serde_json::Value::Object(serde_json::Map::new()));
     Ok(CatalogEntry {
         manifest,
         origin: candidate.origin,
-        folder: candidate.folder.clone(),
+        folder,
         component,
+        configuration,
         refusal,
+        fingerprint,
     })
 }
 
-/// The strongest origin keeps an id; between equals neither does.
-fn settle_duplicate_ids(entries: &mut [CatalogEntry]) {
-    for same in entries.chunk_by_mut(|one, other| one.manifest.id == other.manifest.id) {
-        if same.len() < 2 {
-            continue;
-        }
-        let strongest = same.iter().map(|entry| entry.origin).max().unwrap_or(Origin::Workspace);
-        let all: Vec<(Origin, String)> = same
-            .iter()
-            .map(|entry| {
-                (
-                    entry.origin,
-                    format!(
-                        "{} (version {}, {})",
-                        entry.folder.display(),
-                        entry.manifest.version,
-                        entry.origin
-                    ),
-                )
-            })
-            .collect();
-        let is_tied = all.iter().filter(|(origin, _)| *origin == strongest).count() > 1;
-        for (index, entry) in same.iter_mut().enumerate() {
-            let others = all.iter().enumerate().filter(|(other, _)| *other != index);
-            let (code, message) = if entry.origin < strongest {
-                let winner = others
-                    .filter(|(_, (origin, _))| *origin == strongest)
-                    .map(|(_, (_, shown))| shown.as_str());
-                let winner = winner.collect::<Vec<_>>().join(" and ");
-                (Code::PluginShadowed, format!("version {} is shadowed by {winner}", entry.manifest.version))
-            } else if is_tied {
-                let rivals = others.map(|(_, (_, shown))| shown.as_str()).collect::<Vec<_>>().join(" and ");
-                (Code::PluginDuplicate, format!("the id also belongs to {rivals}; neither loads"))
-            } else {
-                continue;
-            };
-            let location = Location::path(&entry.folder);
-            entry.refusal = Some(
-                Diagnostic::new(code, &entry.manifest.id, message, "remove all copies but one").at(location),
-            );
-        }
-    }
+/// What changes when a file is replaced or rewritten.
+fn identity_of(metadata: &Metadata) -> String {
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let inode = 0;
+    format!("{inode} {} {:?}", metadata.len(), metadata.modified().ok())
 }
 
-/// Who goes without a tool name: a native tool wins, then the stronger origin; between equals neither gets it.
-fn settle_conflicts(entries: &[CatalogEntry], native_tools: &[ToolName]) -> Vec<Conflict> {
-    let mut claims: BTreeMap<&ToolName, Vec<&CatalogEntry>> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.refusal.is_none()) {
-        for tool in &entry.manifest.contracts.tools {
-            claims.entry(tool).or_default().push(entry);
-        }
-    }
-    let mut conflicts = Vec::new();
-    for (tool, claimants) in claims {
-        let is_native = native_tools.contains(tool);
-        let strongest = claimants.iter().map(|entry| entry.origin).max().unwrap_or(Origin::Workspace);
-        let is_tied = claimants.iter().filter(|entry| entry.origin == strongest).count() > 1;
-        for loser in &claimants {
-            let id = &loser.manifest.id;
-            let rivals = claimants.iter().filter(|entry| entry.manifest.id != *id);
-            let rivals = rivals
-                .map(|entry| format!("`{}` ({})", entry.manifest.id, entry.origin))
-                .collect::<Vec<_>>()
-                .join(", ");
-            let (message, hint) = if is_native {
-                (
-                    format!("`{id}` declares the tool `{tool}`, which is a native tool"),
-                    "a plugin never replaces a native tool: rename the plugin's",
-                )
-            } else if loser.origin < strongest {
-                (
-                    format!(
-                        "`{id}` ({}) declares the tool `{tool}`, which belongs to {rivals}",
-                        loser.origin
-                    ),
-                    "rename the tool, or remove the other plugin",
-                )
-            } else if is_tied {
-                (
-                    format!(
-                        "`{id}` ({}) and {rivals} declare the tool `{tool}`; neither gets it",
-                        loser.origin
-                    ),
-                    "remove one of the plugins, or rename the tool in one",
-                )
-            } else {
-                continue;
-            };
-            let location = Location::path(loser.folder.join(crate::manifest::MANIFEST_FILE));
-            let diagnostic = Diagnostic::new(Code::ToolConflict, tool, message, hint).at(location);
-            conflicts.push(Conflict { tool: tool.clone(), plugin: id.clone(), diagnostic });
-        }
-    }
-    conflicts
+/// What to do with a plugin whose schema wants configuration that nobody wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingConfiguration {
+    /// It cannot be used.
+    Refuse,
+    /// Look at it all the same, as its author does.
+    Overlook,
 }
 
 #[cfg(test)]
@@ -293,7 +262,13 @@ mod tests {
     fn settle(candidates: Vec<Candidate>, natives: &[&str]) -> Vec<String> {
         let natives: Vec<_> = natives.iter().map(|name| ToolName::parse(name).unwrap()).collect();
         let words = |candidates: Vec<Candidate>| {
-            let catalogue = Catalogue::build(candidates, Vec::new(), &natives);
+            let catalogue = Catalogue::build(
+                candidates,
+                Vec::new(),
+                &natives,
+                &Config::default(),
+                MissingConfiguration::Refuse,
+            );
             let codes =
                 catalogue.diagnostics().iter().filter(|diagnostic| diagnostic.code != Code::ComponentMissing);
             codes.map(|diagnostic| format!("{} {}", diagnostic.code, diagnostic.message)).collect::<Vec<_>>()

@@ -89,11 +89,6 @@ impl Config {
         Some(Location { path: source.path.clone(), line, column })
     }
 
-    /// What the file says about one plugin.
-    pub(crate) fn plugin(&self, id: &PluginId) -> Option<&PluginEntry> {
-        self.file.plugins.entries.get(id)
-    }
-
     /// The operator's limits of every invocation.
     pub(crate) fn limits(&self) -> Limits {
         let (written, default) = (&self.file.limits, Limits::default());

@@ -11,6 +11,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
+    /// Somebody decided so; nothing is wrong.
+    Note,
     /// Something works and may still surprise.
     Warning,
     /// Something asked for is missing.
@@ -65,6 +67,12 @@ codes! {
     PluginDuplicate = "plugin-duplicate", Error;
     /// A plugin of a stronger origin has the same id.
     PluginShadowed = "plugin-shadowed", Warning;
+    /// The operator has the plugin switched off.
+    PluginDisabled = "plugin-disabled", Note;
+    /// The configuration names a plugin that is not installed.
+    PluginUnknown = "plugin-unknown", Warning;
+    /// A plugin's configuration does not fit its schema.
+    ConfigInvalid = "config-invalid", Error;
     /// A plugin's id equals a native tool's name.
     PluginNameTaken = "plugin-name-taken", Error;
     /// The component that a manifest names does not exist, or lies outside the package.
@@ -101,6 +109,14 @@ codes! {
     HookInvalid = "hook-invalid", Error;
     /// A description held invisible or direction-changing characters, which are shown escaped.
     TextEscaped = "text-escaped", Warning;
+    /// The operator gives a tool name to another of the plugins that declare it.
+    ToolOwned = "tool-owned", Note;
+    /// Two plugins implement one channel or provider.
+    OwnershipConflict = "ownership-conflict", Error;
+    /// None of the providers and settings that a tool needs is there.
+    ToolUnavailable = "tool-unavailable", Note;
+    /// A plugin that the operator made a guard cannot be loaded, so what it guards is refused.
+    GuardMissing = "guard-missing", Error;
     /// Two owners declare one tool name.
     ToolConflict = "tool-conflict", Error;
 }
@@ -198,6 +214,7 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity() {
+            Severity::Note => "note",
             Severity::Warning => "warning",
             Severity::Error => "error",
         };

@@ -60,7 +60,7 @@ pub struct PluginRoot {
 
 /// An installed package: a folder that has a manifest file.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// The package's real folder.
     pub folder: PathBuf,
     /// Where it comes from.
@@ -71,15 +71,16 @@ pub struct Candidate {
 
 impl Candidate {
     /// The manifest file.
-    pub fn manifest_path(&self) -> PathBuf {
+    pub(crate) fn manifest_path(&self) -> PathBuf {
         self.folder.join(MANIFEST_FILE)
     }
 
     /// The real path of a file of the package, which must lie inside it.
-    pub(crate) fn file(&self, path: &PackagePath) -> io::Result<PathBuf> {
+    pub(crate) fn file(&self, path: &PackagePath) -> io::Result<(PathBuf, fs::Metadata)> {
         let real = self.folder.join(path.as_str()).canonicalize()?;
-        if real.starts_with(&self.folder) && real.is_file() {
-            return Ok(real);
+        let metadata = fs::metadata(&real)?;
+        if real.starts_with(&self.folder) && metadata.is_file() {
+            return Ok((real, metadata));
         }
         Err(io::Error::new(
             io::ErrorKind::InvalidInput,

@@ -1,19 +1,22 @@
-//! The host: what an embedder hands in becomes one immutable snapshot, from which surfaces are assembled.
+//! The host: what an embedder hands in becomes an immutable snapshot, from which surfaces are assembled.
 //!
-//! It owns no policy of its own and does nothing in the background.
+//! A reload makes another snapshot and puts it in the first one's place; what runs on the old one finishes there. The
+//! host owns no policy of its own and does nothing in the background.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::catalog::{CatalogEntry, Catalogue};
+use crate::catalog::{CatalogEntry, Catalogue, MissingConfiguration};
 use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
 use crate::diagnostic::Diagnostic;
-use crate::discover::{PluginRoot, discover};
+use crate::discover::{Origin, PluginRoot, discover};
 use crate::error::Error;
-use crate::id::{CallId, ToolName};
+use crate::explain::{Explanation, explain};
+use crate::id::{CallId, Digest, ToolName};
 use crate::limits::Limits;
 use crate::load::{Loaded, Loader};
 use crate::native::NativeTool;
@@ -27,16 +30,38 @@ const DEFAULT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Hosts plugins for agents. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Host(Arc<Snapshot>);
+pub struct Host(Arc<Shared>);
+
+/// What all clones of a host and all its surfaces share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    parts: Parts,
+    current: RwLock<Arc<Snapshot>>,
+    calls: AtomicU64,
+}
+
+/// What stays the same over reloads.
+#[derive(Debug)]
+struct Parts {
+    sandbox: Arc<dyn Sandbox>,
+    roots: Vec<PluginRoot>,
+    natives: Vec<NativeRegistration>,
+    limits: Option<Limits>,
+    patience: Duration,
+    clock: Arc<dyn Clock>,
+    configuration: MissingConfiguration,
+}
 
 /// Everything that a surface is made from; never changes.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
+    /// Counts reloads, from 1.
+    pub(crate) generation: u64,
+    pub(crate) config: Config,
     pub(crate) catalogue: Catalogue,
     pub(crate) loader: Loader,
     pub(crate) natives: Vec<NativeRegistration>,
     pub(crate) clock: Arc<dyn Clock>,
-    calls: AtomicU64,
 }
 
 /// A native tool whose descriptor was accepted.
@@ -46,7 +71,43 @@ pub(crate) struct NativeRegistration {
     pub(crate) implementation: Arc<dyn NativeTool>,
 }
 
-impl Snapshot {
+impl Parts {
+    /// Reads the roots and settles the catalogue. Plugins that did not change stay loaded.
+    fn snapshot(&self, config: Config, previous: Option<&Snapshot>) -> Result<Snapshot, Error> {
+        let limits = self.limits.unwrap_or_else(|| config.limits());
+        if let Some(problem) = limits.problem() {
+            return Err(Error::configuration(problem));
+        }
+        let mut roots = self.roots.clone();
+        roots.extend(
+            config.plugin_roots().into_iter().map(|path| PluginRoot { path, origin: Origin::Config }),
+        );
+        let names: Vec<ToolName> = self.natives.iter().map(|native| native.tool.name.clone()).collect();
+        let (candidates, diagnostics) = discover(&roots);
+        let catalogue = Catalogue::build(candidates, diagnostics, &names, &config, self.configuration);
+        let (sandbox, clock) = (Arc::clone(&self.sandbox), Arc::clone(&self.clock));
+        let loader = Loader::new(
+            &catalogue,
+            &config,
+            sandbox,
+            limits,
+            self.patience,
+            clock,
+            previous.map(|old| &old.loader),
+        );
+        let generation = previous.map_or(0, |old| old.generation) + 1;
+        let (natives, clock) = (self.natives.clone(), Arc::clone(&self.clock));
+        Ok(Snapshot { generation, config, catalogue, loader, natives, clock })
+    }
+}
+
+impl Shared {
+    /// The snapshot that new surfaces are made from.
+    pub(crate) fn current(&self) -> Arc<Snapshot> {
+        // The lock guards one pointer, which no panic leaves half-changed.
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub(crate) fn next_call_id(&self) -> CallId {
         CallId::numbered(self.calls.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -68,35 +129,74 @@ impl Host {
             sandbox: None,
             roots: Vec::new(),
             natives: Vec::new(),
-            limits: Limits::default(),
+            config: Config::default(),
+            limits: None,
             patience: DEFAULT_PATIENCE,
             clock: Arc::new(SystemClock::default()),
+            configuration: MissingConfiguration::Refuse,
         }
     }
 
-    /// What is installed, from manifests alone.
-    pub fn catalogue(&self) -> &Catalogue {
-        &self.0.catalogue
+    /// Findings about what is installed, from manifests and configuration alone.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.0.current().catalogue.diagnostics().to_vec()
     }
 
-    /// Assembles the surface of one run. Loads only plugins that own a surviving name.
+    /// Packages whose manifest cannot be used: folder, origin and what is wrong.
+    pub fn broken_packages(&self) -> Vec<(std::path::PathBuf, Origin, Diagnostic)> {
+        let snapshot = self.0.current();
+        let broken = snapshot.catalogue.broken().iter();
+        broken.map(|package| (package.folder.clone(), package.origin, package.diagnostic.clone())).collect()
+    }
+
+    /// Covers every manifest's exact bytes and every package's folder.
+    pub fn fingerprint(&self) -> Digest {
+        self.0.current().catalogue.fingerprint()
+    }
+
+    /// Assembles the surface of one run. Loads only plugins that own a surviving name, guard something, or ask for it
+    /// with a reason that applies.
     pub async fn assemble(&self, run: RunContext) -> Surface {
         Surface::assemble(Arc::clone(&self.0), run).await
     }
 
     /// Loads and registers every plugin that can be, to see what each has come to.
     pub async fn inspect(&self) -> Vec<PluginStatus> {
-        let snapshot = &self.0;
-        join_all(snapshot.catalogue.entries().iter().map(|entry| async move {
-            let loaded = match (&entry.refusal, &entry.manifest.code) {
-                (Some(refusal), _) => Err(refusal.clone()),
-                (None, None) => Ok(None),
-                (None, Some(_)) => snapshot.loader.load(entry).await.map(Some),
-            };
-            PluginStatus { entry: Arc::clone(entry), loaded }
-        }))
-        .await
+        inspect(&self.0.current()).await
     }
+
+    /// Says how far a tool or plugin has come for this run, what stopped it, and what would change that. Loads every
+    /// plugin that can be, since a name may be registered where no manifest has it.
+    pub async fn explain(&self, subject: &str, run: RunContext) -> Explanation {
+        let surface = self.assemble(run).await;
+        let statuses = inspect(surface.snapshot()).await;
+        explain(subject, &surface, &statuses)
+    }
+
+    /// Takes a new configuration and whatever the roots hold. New surfaces see it; calls that run finish as they
+    /// began; older surfaces can only lose tools. An error changes nothing.
+    ///
+    /// # Errors
+    /// If a limit makes no sense.
+    pub fn reload(&self, config: Config) -> Result<(), Error> {
+        let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        let next = self.0.parts.snapshot(config, Some(&current))?;
+        *current = Arc::new(next);
+        Ok(())
+    }
+}
+
+/// Loads whatever can be loaded of one snapshot.
+async fn inspect(snapshot: &Snapshot) -> Vec<PluginStatus> {
+    join_all(snapshot.catalogue.entries().iter().map(|entry| async move {
+        let loaded = match (&entry.refusal, &entry.manifest.code) {
+            (Some(refusal), _) => Err(refusal.clone()),
+            (None, None) => Ok(None),
+            (None, Some(_)) => snapshot.loader.load(entry).await.map(Some),
+        };
+        PluginStatus { entry: Arc::clone(entry), loaded }
+    }))
+    .await
 }
 
 /// Collects what a host is made from.
@@ -105,9 +205,11 @@ pub struct HostBuilder {
     sandbox: Option<Arc<dyn Sandbox>>,
     roots: Vec<PluginRoot>,
     natives: Vec<Arc<dyn NativeTool>>,
-    limits: Limits,
+    config: Config,
+    limits: Option<Limits>,
     patience: Duration,
     clock: Arc<dyn Clock>,
+    configuration: MissingConfiguration,
 }
 
 impl HostBuilder {
@@ -115,6 +217,13 @@ impl HostBuilder {
     #[must_use]
     pub fn sandbox(mut self, sandbox: impl Sandbox + 'static) -> Self {
         self.sandbox = Some(Arc::new(sandbox));
+        self
+    }
+
+    /// What the operator decided; its plugin roots come in addition to those added here.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
         self
     }
 
@@ -132,10 +241,10 @@ impl HostBuilder {
         self
     }
 
-    /// Upper limits of every invocation; manifests can only lower them.
+    /// Upper limits of every invocation, in place of the configuration's; manifests can only lower them.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.limits = Some(limits);
         self
     }
 
@@ -153,30 +262,33 @@ impl HostBuilder {
         self
     }
 
+    /// Loads plugins whose schema wants configuration that nobody wrote, as their author's check does.
+    #[must_use]
+    pub fn overlook_missing_configuration(mut self) -> Self {
+        self.configuration = MissingConfiguration::Overlook;
+        self
+    }
+
     /// Reads the roots and settles the catalogue. Runs no plugin code.
     ///
     /// # Errors
-    /// If no sandbox was given, a limit makes no sense, or a native tool's descriptor breaks a rule. Problems with plugins are not errors but
-    /// diagnostics of the catalogue.
+    /// If no sandbox was given, a limit makes no sense, or a native tool's descriptor breaks a rule. Problems with
+    /// plugins are not errors but diagnostics.
     pub async fn build(self) -> Result<Host, Error> {
         let Some(sandbox) = self.sandbox else {
             return Err(Error::configuration("the host has no sandbox: give one to `HostBuilder::sandbox`"));
         };
-        if let Some(problem) = self.limits.problem() {
-            return Err(Error::configuration(problem));
-        }
-        let natives = accept_natives(&self.natives)?;
-        let names: Vec<ToolName> = natives.iter().map(|native| native.tool.name.clone()).collect();
-        let (candidates, diagnostics) = discover(&self.roots);
-        let catalogue = Catalogue::build(candidates, diagnostics, &names);
-        let loader = Loader::new(&catalogue, sandbox, self.limits, self.patience, Arc::clone(&self.clock));
-        Ok(Host(Arc::new(Snapshot {
-            catalogue,
-            loader,
-            natives,
+        let parts = Parts {
+            sandbox,
+            roots: self.roots,
+            natives: accept_natives(&self.natives)?,
+            limits: self.limits,
+            patience: self.patience,
             clock: self.clock,
-            calls: AtomicU64::new(0),
-        })))
+            configuration: self.configuration,
+        };
+        let first = parts.snapshot(self.config, None)?;
+        Ok(Host(Arc::new(Shared { parts, current: RwLock::new(Arc::new(first)), calls: AtomicU64::new(0) })))
     }
 }
 

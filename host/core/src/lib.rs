@@ -46,6 +46,7 @@ mod plugin;
 mod registry;
 
 // Registered → exposed.
+mod explain;
 mod host;
 mod surface;
 
@@ -57,7 +58,7 @@ pub use call::{
     Arguments, Call, CallError, CallKind, CallStatus, Checkpoint, GuestReceipt, NearestLimit, Outcome,
     Receipt, TrailEntry,
 };
-pub use catalog::{BrokenPackage, CatalogEntry, Catalogue, Conflict};
+pub use catalog::CatalogEntry;
 pub use clock::{Clock, SystemClock};
 pub use config::{
     AgentConfig, AgentTools, ApprovalsConfig, AuditConfig, AuditContents, ChannelConfig, Config,
@@ -66,9 +67,10 @@ pub use config::{
     SecretSource, SkillEntry, SkillsConfig, StoreConfig, ToolPolicy, ToolSearchConfig, ToolsConfig,
 };
 pub use diagnostic::{Code, Diagnostic, Location, Severity};
-pub use discover::{Candidate, Origin, PluginRoot};
+pub use discover::{Origin, PluginRoot};
 pub use document::RawJson;
 pub use error::{Error, ErrorKind};
+pub use explain::{ExplainedState, Explanation, State, SubjectKind};
 pub use hooks::{HookName, HookOptions};
 pub use host::{Host, HostBuilder, PluginStatus};
 pub use id::{CallId, Digest, MAX_NAME_CHARS, NameProblem, PluginId, ToolName};
@@ -92,5 +94,5 @@ pub use result::CallRecord;
 pub use run::{ChannelReference, ChatKind, Delivery, ModelReference, Requester, RunContext, Trigger};
 pub use schema::{ContractSchema, SchemaProblem, Violation};
 pub use schemas::{DocumentKind, document_schema};
-pub use surface::{ExposedTool, Owner, Removal, Rule, Stage, Surface};
+pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

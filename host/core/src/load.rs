@@ -10,8 +10,9 @@ use tokio::sync::Mutex;
 
 use crate::catalog::{CatalogEntry, Catalogue};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::id::{PluginId, ToolName};
+use crate::id::{Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::manifest::MANIFEST_FILE;
 use crate::plugin::{LoadRequest, Plugin, Sandbox, Stop};
@@ -40,12 +41,15 @@ impl Loaded {
 #[derive(Debug)]
 pub(crate) struct Loader {
     sandbox: Arc<dyn Sandbox>,
-    limits: Limits,
     patience: Duration,
     clock: Arc<dyn Clock>,
-    /// A lock a plugin, so that two runs that need it wait for one loading.
-    slots: BTreeMap<PluginId, Mutex<Slot>>,
+    /// A lock a plugin, so that two runs that need it wait for one loading; shared with the snapshots before, as long
+    /// as the plugin's bytes, configuration and limits are the same.
+    slots: BTreeMap<PluginId, (Key, Arc<Mutex<Slot>>)>,
 }
+
+/// What must be the same for a loaded plugin to stay loaded over a reload.
+type Key = (Digest, Limits);
 
 type LoadResult = Result<Arc<Loaded>, Diagnostic>;
 
@@ -81,16 +85,25 @@ const FIRST_BACK_OFF: Duration = Duration::from_secs(5);
 const MAX_BACK_OFF: Duration = Duration::from_secs(300);
 
 impl Loader {
+    /// A loader of one catalogue. What `previous` has loaded stays, if nothing about it changed.
     pub(crate) fn new(
         catalogue: &Catalogue,
+        config: &Config,
         sandbox: Arc<dyn Sandbox>,
         limits: Limits,
         patience: Duration,
         clock: Arc<dyn Clock>,
+        previous: Option<&Self>,
     ) -> Self {
-        let slots =
-            catalogue.entries().iter().map(|entry| (entry.manifest.id.clone(), Mutex::default())).collect();
-        Self { sandbox, limits, patience, clock, slots }
+        let slots = catalogue.entries().iter().map(|entry| {
+            let written = config.entry(&entry.manifest.id, entry.origin).map(|entry| entry.limits.ceiling());
+            let limits = limits.lowered_by(&entry.manifest.limits).lowered_by(&written.unwrap_or_default());
+            let key = (entry.fingerprint, limits);
+            let kept = previous.and_then(|previous| previous.slots.get(&entry.manifest.id));
+            let kept = kept.filter(|(known, _)| *known == key).map(|(_, slot)| Arc::clone(slot));
+            (entry.manifest.id.clone(), (key, kept.unwrap_or_default()))
+        });
+        Self { slots: slots.collect(), sandbox, patience, clock }
     }
 
     /// The loaded plugin, or why it cannot be. A failure is remembered; one that may pass is tried again later.
@@ -98,7 +111,7 @@ impl Loader {
         if let Some(refusal) = &entry.refusal {
             return Err(refusal.clone());
         }
-        let Some(slot) = self.slots.get(&entry.manifest.id) else {
+        let Some(((_, limits), slot)) = self.slots.get(&entry.manifest.id) else {
             return Err(register_failed(entry, "the plugin is not part of this snapshot".to_owned()));
         };
         let mut slot = slot.lock().await;
@@ -108,7 +121,7 @@ impl Loader {
         {
             return known.clone();
         }
-        match self.load_now(entry).await {
+        match self.load_now(entry, *limits).await {
             Ok(loaded) => {
                 let loaded = Ok(Arc::new(loaded));
                 *slot = Slot { known: Some(loaded.clone()), ..Slot::default() };
@@ -130,7 +143,7 @@ impl Loader {
         }
     }
 
-    async fn load_now(&self, entry: &CatalogEntry) -> Result<Loaded, Failure> {
+    async fn load_now(&self, entry: &CatalogEntry, limits: Limits) -> Result<Loaded, Failure> {
         let lasting = |diagnostic| Failure { diagnostic, retry: Retry::Never };
         let Some(component) = entry.component.clone() else {
             let (message, hint) = ("the plugin has no code to load", "name a `component`");
@@ -142,7 +155,7 @@ impl Loader {
                 plugin: entry.manifest.id.clone(),
                 component,
                 permissions: entry.manifest.permissions.clone(),
-                configuration: "{}".into(),
+                configuration: entry.configuration.to_string().into(),
                 patience: self.patience,
             })
             .await
@@ -150,7 +163,6 @@ impl Loader {
                 Code::NotReady => Failure { diagnostic, retry: Retry::AtOnce },
                 _ => lasting(diagnostic),
             })?;
-        let limits = self.limits.lowered_by(&entry.manifest.limits);
         let registered = plugin.register(Registrar::new(entry), limits.for_registration()).await;
         match registered.end {
             Ok(Ok(())) => {}

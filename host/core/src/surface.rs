@@ -3,7 +3,9 @@
 //! Only a [`Surface`] hands out exposed tools, and only it accepts calls.
 
 mod narrow;
+mod plan;
 mod pool;
+mod stale;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,17 +15,20 @@ use futures_util::future::join_all;
 use serde::Serialize;
 
 use crate::call::{Call, Outcome};
-use crate::catalog::CatalogEntry;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::discover::Origin;
-use crate::host::Snapshot;
-use crate::id::{PluginId, ToolName};
+use crate::hooks::HookName;
+use crate::host::{Shared, Snapshot};
+use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::load::Loaded;
 use crate::native::NativeTool;
 use crate::plugin::Plugin;
 use crate::run::RunContext;
 use crate::tool::Tool;
+
+pub use plan::LoadReason;
+pub(crate) use plan::MissingGuard;
 
 /// Who implements a tool.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +59,8 @@ pub struct ExposedTool {
     pub origin: Option<Origin>,
     /// Whether it needed an opt-in.
     pub optional: bool,
+    /// Of the plugin as it was when the surface was assembled.
+    pub(crate) fingerprint: Option<Digest>,
     pub(crate) implementation: Implementation,
 }
 
@@ -68,8 +75,10 @@ pub(crate) enum Implementation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Its plugin cannot be used.
+    /// Its plugin is off, or cannot be used.
     Enablement,
+    /// None of the providers and settings that it needs is there.
+    Availability,
     /// It is optional and nothing opts in.
     Optional,
     /// Another owner has the name.
@@ -82,6 +91,7 @@ impl fmt::Display for Stage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Enablement => "enablement",
+            Self::Availability => "availability",
             Self::Optional => "optional",
             Self::Conflict => "conflict",
             Self::Factory => "factory",
@@ -126,35 +136,41 @@ pub struct Surface(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
+    host: Arc<Shared>,
     snapshot: Arc<Snapshot>,
     run: Arc<RunContext>,
     tools: BTreeMap<ToolName, ExposedTool>,
     removed: Vec<Removal>,
     diagnostics: Vec<Diagnostic>,
+    plan: Vec<(PluginId, Vec<LoadReason>)>,
+    missing_guards: Vec<MissingGuard>,
 }
 
 impl Surface {
-    /// The whole assembly: names first, so that a plugin none of whose names survives is never loaded.
-    pub(crate) async fn assemble(snapshot: Arc<Snapshot>, run: RunContext) -> Self {
+    /// The whole assembly: names first, so that a plugin that this run does not need is never loaded.
+    pub(crate) async fn assemble(host: Arc<Shared>, run: RunContext) -> Self {
+        let snapshot = host.current();
         let mut removed = Vec::new();
-        let candidates = pool::candidates(&snapshot);
-        let surviving = narrow::enabled(candidates, &mut removed);
-        let surviving = narrow::opted_in(surviving, &mut removed);
-        let surviving = narrow::uncontested(surviving, &snapshot.catalogue, &mut removed);
+        let surviving = narrow::names(pool::candidates(&snapshot), &snapshot, &run, &mut removed);
 
-        let (owners, failures) = load_owners(&snapshot, &surviving).await;
-        let mut diagnostics = snapshot.catalogue.diagnostics().to_vec();
-        diagnostics
-            .extend(owners.values().flat_map(|loaded| loaded.registration.diagnostics.iter().cloned()));
-        diagnostics.extend(failures.values().cloned());
+        let plan = plan::plan(&snapshot, &run, &surviving);
+        let (owners, failures) = load(&snapshot, &plan).await;
+        let missing_guards = plan::missing_guards(&snapshot, &owners, &failures);
 
         let exposed = pool::materialise(surviving, &owners, &failures, &mut removed);
         let tools = exposed.into_iter().map(|exposed| (exposed.tool.name.clone(), exposed)).collect();
 
-        removed.sort();
+        let mut diagnostics = snapshot.catalogue.diagnostics().to_vec();
+        diagnostics
+            .extend(owners.values().flat_map(|loaded| loaded.registration.diagnostics.iter().cloned()));
+        diagnostics.extend(failures.into_values());
+        diagnostics.extend(missing_guards.iter().map(MissingGuard::diagnostic));
         diagnostics.sort();
         diagnostics.dedup();
-        Self(Arc::new(Parts { snapshot, run: Arc::new(run), tools, removed, diagnostics }))
+        removed.sort();
+        let plan = plan.into_iter().map(|(id, (_, reasons))| (id, reasons)).collect();
+        let run = Arc::new(run);
+        Self(Arc::new(Parts { host, snapshot, run, tools, removed, diagnostics, plan, missing_guards }))
     }
 
     /// The exposed tools in order of their names.
@@ -182,8 +198,30 @@ impl Surface {
         &self.0.run
     }
 
+    /// Which plugins were loaded for this run, and every reason.
+    pub fn plan(&self) -> &[(PluginId, Vec<LoadReason>)] {
+        &self.0.plan
+    }
+
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.0.snapshot
+    }
+
+    pub(crate) fn next_call_id(&self) -> CallId {
+        self.0.host.next_call_id()
+    }
+
+    /// Why the configuration that is in force forbids a tool of this surface, if the surface is older and it does.
+    pub(crate) fn staleness(&self, exposed: &ExposedTool) -> Option<String> {
+        let current = self.0.host.current();
+        (current.generation != self.0.snapshot.generation)
+            .then(|| stale::staleness(exposed, &self.0.run, &current))
+            .flatten()
+    }
+
+    /// The guard of `hook` over `tool` that is not there, if there is one.
+    pub(crate) fn missing_guard(&self, hook: HookName, tool: &str) -> Option<&MissingGuard> {
+        self.0.missing_guards.iter().find(|guard| guard.covers(hook, tool))
     }
 
     /// Runs one governed call to its end, whatever that is. Dropping the future stops the tool.
@@ -192,19 +230,13 @@ impl Surface {
     }
 }
 
-/// Loads every plugin that owns a surviving name, all at once.
-async fn load_owners(
+/// Loads every plugin of the plan, all at once.
+async fn load(
     snapshot: &Snapshot,
-    surviving: &[pool::Candidate],
+    plan: &plan::Plan,
 ) -> (BTreeMap<PluginId, Arc<Loaded>>, BTreeMap<PluginId, Diagnostic>) {
-    let mut needed: BTreeMap<&PluginId, &CatalogEntry> = BTreeMap::new();
-    for candidate in surviving {
-        if let pool::Source::Plugin(entry) = &candidate.source {
-            needed.insert(&entry.manifest.id, entry);
-        }
-    }
     let loading =
-        needed.into_iter().map(|(id, entry)| async move { (id.clone(), snapshot.loader.load(entry).await) });
+        plan.iter().map(|(id, (entry, _))| async move { (id.clone(), snapshot.loader.load(entry).await) });
     let (mut owners, mut failures) = (BTreeMap::new(), BTreeMap::new());
     for (id, result) in join_all(loading).await {
         match result {

@@ -18,7 +18,7 @@ pub(super) fn accept<'surface>(
     call: Call,
     trail: &mut Trail<'_>,
 ) -> (Identity, Result<AcceptedCall<'surface>, Executed>) {
-    let id = call.id.unwrap_or_else(|| surface.snapshot().next_call_id());
+    let id = call.id.unwrap_or_else(|| surface.next_call_id());
     let name = canonical(&call.tool);
     let shown = name
         .as_ref()

@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
 use super::{CallKind, Identity, Outcome, Receipt};
+use crate::hooks::HookName;
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
-use crate::surface::Surface;
+use crate::surface::{MissingGuard, Surface};
 use crate::tool::Content;
 
 pub(super) fn persist(
@@ -23,6 +24,11 @@ pub(super) fn persist(
         }
     };
     let content = bound_content(content, model_text_chars(run));
+    // A guard of the record that is not there must not mean that the record is stored as it is.
+    let withheld = surface.missing_guard(HookName::ToolResultPersist, &identity.tool);
+    let marker = |guard: &MissingGuard| {
+        vec![Content::text(format!("[withheld: the guard `{}` {}]", guard.plugin, guard.reason))]
+    };
     let record = CallRecord {
         call_id: identity.id,
         tool: identity.tool,
@@ -31,11 +37,11 @@ pub(super) fn persist(
         session: run.session.clone(),
         run: run.run.clone(),
         started_unix_ms: unix_ms(trail.started_wall()),
-        arguments: identity.arguments,
+        arguments: if withheld.is_some() { Value::Null } else { identity.arguments },
         kind,
         is_error: error.is_some(),
-        content: content.clone(),
-        details: details.as_ref().map(bound_details),
+        content: withheld.map_or_else(|| content.clone(), marker),
+        details: details.as_ref().filter(|_| withheld.is_none()).map(bound_details),
     };
     let saw_nothing = error.is_none() && content.is_empty() && !matches!(details, None | Some(Value::Null));
     let reason = saw_nothing.then(|| "the tool set details and no content: the model saw nothing".to_owned());

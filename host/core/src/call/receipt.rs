@@ -14,6 +14,8 @@ use crate::plugin::{Micros, Usage};
 pub enum Checkpoint {
     /// The name is on the surface and the arguments fit.
     Acceptance,
+    /// The configuration in force and the guards let it through; noted only where they did not.
+    Gate,
     /// The tool ran.
     Execute,
     /// The copy for the transcript was made.

@@ -69,6 +69,7 @@ pub(super) fn materialise(
                     owner,
                     origin: None,
                     optional: false,
+                    fingerprint: None,
                     implementation: Implementation::Native(native.implementation),
                 });
                 continue;
@@ -90,6 +91,7 @@ pub(super) fn materialise(
                 owner,
                 origin: Some(entry.origin),
                 optional: candidate.optional,
+                fingerprint: Some(entry.fingerprint),
                 implementation: Implementation::Guest(Arc::clone(&loaded.plugin), loaded.limits),
             });
         } else if loaded.registration.factories.iter().any(|factory| factory.names.contains(&candidate.name))

@@ -1,0 +1,158 @@
+//! Who owns what: entries enter, those that go without something are named. Independent of any order.
+
+use std::collections::BTreeMap;
+
+use super::{CatalogEntry, Conflict};
+use crate::config::Config;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::discover::Origin;
+use crate::id::ToolName;
+use crate::manifest::MANIFEST_FILE;
+
+/// The strongest origin keeps an id; between equals neither does.
+pub(super) fn settle_duplicate_ids(entries: &mut [CatalogEntry]) {
+    for same in entries.chunk_by_mut(|one, other| one.manifest.id == other.manifest.id) {
+        if same.len() < 2 {
+            continue;
+        }
+        let strongest = same.iter().map(|entry| entry.origin).max().unwrap_or(Origin::Workspace);
+        let all: Vec<(Origin, String)> = same
+            .iter()
+            .map(|entry| {
+                (
+                    entry.origin,
+                    format!(
+                        "{} (version {}, {})",
+                        entry.folder.display(),
+                        entry.manifest.version,
+                        entry.origin
+                    ),
+                )
+            })
+            .collect();
+        let is_tied = all.iter().filter(|(origin, _)| *origin == strongest).count() > 1;
+        for (index, entry) in same.iter_mut().enumerate() {
+            let others = all.iter().enumerate().filter(|(other, _)| *other != index);
+            let (code, message) = if entry.origin < strongest {
+                let winner = others
+                    .filter(|(_, (origin, _))| *origin == strongest)
+                    .map(|(_, (_, shown))| shown.as_str());
+                let winner = winner.collect::<Vec<_>>().join(" and ");
+                (Code::PluginShadowed, format!("version {} is shadowed by {winner}", entry.manifest.version))
+            } else if is_tied {
+                let rivals = others.map(|(_, (_, shown))| shown.as_str()).collect::<Vec<_>>().join(" and ");
+                (Code::PluginDuplicate, format!("the id also belongs to {rivals}; neither loads"))
+            } else {
+                continue;
+            };
+            let location = Location::path(&entry.folder);
+            entry.refusal = Some(
+                Diagnostic::new(code, &entry.manifest.id, message, "remove all copies but one").at(location),
+            );
+        }
+    }
+}
+
+/// Who goes without a tool name: a native tool wins, then the stronger origin, then whom the operator names; between
+/// equals neither gets it.
+pub(super) fn settle_tools(
+    entries: &[CatalogEntry],
+    native_tools: &[ToolName],
+    config: &Config,
+) -> Vec<Conflict> {
+    let mut claims: BTreeMap<&ToolName, Vec<&CatalogEntry>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.refusal.is_none()) {
+        for tool in &entry.manifest.contracts.tools {
+            claims.entry(tool).or_default().push(entry);
+        }
+    }
+    let mut conflicts = Vec::new();
+    for (tool, claimants) in claims {
+        let is_native = native_tools.contains(tool);
+        let (strongest, is_tied) = rank(&claimants);
+        let owner = config.file().tools.owners.get(tool);
+        let owner = owner.filter(|owner| {
+            claimants.iter().any(|entry| entry.manifest.id == **owner && entry.origin == strongest)
+        });
+        for loser in &claimants {
+            let id = &loser.manifest.id;
+            let rivals = rivals(&claimants, loser);
+            let location = Location::path(loser.folder.join(MANIFEST_FILE));
+            let diagnostic = if is_native {
+                let message = format!("`{id}` declares the tool `{tool}`, which is a native tool");
+                let hint = "a plugin never replaces a native tool: rename the plugin's";
+                Diagnostic::new(Code::ToolConflict, tool, message, hint).at(location)
+            } else if loser.origin < strongest {
+                let message = format!(
+                    "`{id}` ({}) declares the tool `{tool}`, which belongs to {rivals}",
+                    loser.origin
+                );
+                let hint = "rename the tool, or remove the other plugin";
+                Diagnostic::new(Code::ToolConflict, tool, message, hint).at(location)
+            } else if let Some(owner) = owner {
+                if owner == id {
+                    continue;
+                }
+                let message = format!("the operator gives the tool `{tool}` to `{owner}` and not to `{id}`");
+                let hint = "change `[tools.owners]`";
+                let diagnostic = Diagnostic::new(Code::ToolOwned, tool, message, hint);
+                diagnostic.at(config.location(&["tools", "owners", tool.as_str()]).unwrap_or(location))
+            } else if is_tied {
+                let message = format!(
+                    "`{id}` ({}) and {rivals} declare the tool `{tool}`; neither gets it",
+                    loser.origin
+                );
+                let hint =
+                    format!("name the owner in `[tools.owners]`: `{tool} = \"{id}\"`, or remove a plugin");
+                Diagnostic::new(Code::ToolConflict, tool, message, hint).at(location)
+            } else {
+                continue;
+            };
+            conflicts.push(Conflict { tool: tool.clone(), plugin: id.clone(), diagnostic });
+        }
+    }
+    conflicts
+}
+
+/// Findings about channels and providers that two plugins say they implement; settled like tool names.
+pub(super) fn contested_capabilities(entries: &[CatalogEntry]) -> Vec<Diagnostic> {
+    let mut claims: BTreeMap<(&str, &str), Vec<&CatalogEntry>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.refusal.is_none()) {
+        let contracts = &entry.manifest.contracts;
+        let channels = contracts.channels.iter().map(|name| ("channel", name.as_str()));
+        let providers = contracts.providers.iter().map(|name| ("provider", name.as_str()));
+        for claim in channels.chain(providers) {
+            claims.entry(claim).or_default().push(entry);
+        }
+    }
+    let mut findings = Vec::new();
+    for ((kind, name), claimants) in claims {
+        let (strongest, is_tied) = rank(&claimants);
+        for loser in claimants.iter().filter(|entry| is_tied || entry.origin < strongest) {
+            let rivals = rivals(&claimants, loser);
+            let end = if loser.origin < strongest { "which has it" } else { "neither has it" };
+            let message = format!(
+                "`{}` ({}) implements the {kind} `{name}`, and so does {rivals}; {end}",
+                loser.manifest.id, loser.origin
+            );
+            let location = Location::path(loser.folder.join(MANIFEST_FILE));
+            findings.push(
+                Diagnostic::new(Code::OwnershipConflict, name, message, "remove one of the plugins")
+                    .at(location),
+            );
+        }
+    }
+    findings
+}
+
+/// The strongest origin among claimants, and whether several have it.
+fn rank(claimants: &[&CatalogEntry]) -> (Origin, bool) {
+    let strongest = claimants.iter().map(|entry| entry.origin).max().unwrap_or(Origin::Workspace);
+    (strongest, claimants.iter().filter(|entry| entry.origin == strongest).count() > 1)
+}
+
+/// The other claimants in words.
+fn rivals(claimants: &[&CatalogEntry], one: &CatalogEntry) -> String {
+    let others = claimants.iter().filter(|entry| entry.manifest.id != one.manifest.id);
+    others.map(|entry| format!("`{}` ({})", entry.manifest.id, entry.origin)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,323 @@
+//! Why is it not there? A name enters; the six states with their evidence leave, where it stopped, and what would help.
+//!
+//! It decides nothing: it reads what the stages recorded when they decided.
+
+use serde::Serialize;
+
+use crate::call::CallKind;
+use crate::catalog::CatalogEntry;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::host::PluginStatus;
+use crate::id::ToolName;
+use crate::surface::{Owner, Rule, Stage, Surface};
+use crate::text;
+
+/// How far something has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// A package folder lies in a plugin root.
+    Installed,
+    /// Its manifest parsed.
+    Discovered,
+    /// Its code registered it, as the manifest says.
+    Registered,
+    /// It survived assembly for this run.
+    Exposed,
+    /// A call would be accepted.
+    Called,
+    /// A call would run.
+    Executed,
+}
+
+/// What an explanation is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectKind {
+    /// A tool.
+    Tool,
+    /// A plugin.
+    Plugin,
+    /// Nothing that is known.
+    Unknown,
+}
+
+/// One of the six states.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedState {
+    /// Which.
+    pub state: State,
+    /// Whether it was reached.
+    pub reached: bool,
+    /// What shows that.
+    pub evidence: String,
+}
+
+/// The whole answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// What was asked about.
+    pub subject: String,
+    /// What it is.
+    pub kind: SubjectKind,
+    /// All six states, in order.
+    pub states: Vec<ExplainedState>,
+    /// The first state that was not reached; `None` if nothing stands in the way of a call.
+    pub stopped_at: Option<State>,
+    /// Why it stopped there.
+    pub reason: Option<String>,
+    /// Every rule that stopped it.
+    pub rules: Vec<Rule>,
+    /// What would change that.
+    pub fix: Option<String>,
+}
+
+/// Why something stopped: the state, the finding that says so, and every rule.
+struct Stop {
+    at: State,
+    reason: String,
+    rules: Vec<Rule>,
+    fix: String,
+}
+
+impl Stop {
+    fn by(at: State, finding: &Diagnostic) -> Self {
+        let rule = Rule {
+            layer: at.word().to_owned(),
+            rule: finding.code.to_string(),
+            location: finding.location.clone(),
+        };
+        Self { at, reason: finding.message.clone(), rules: vec![rule], fix: finding.hint.clone() }
+    }
+}
+
+impl State {
+    const ALL: [Self; 6] =
+        [Self::Installed, Self::Discovered, Self::Registered, Self::Exposed, Self::Called, Self::Executed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Installed => "installed",
+            Self::Discovered => "discovered",
+            Self::Registered => "registered",
+            Self::Exposed => "exposed",
+            Self::Called => "called",
+            Self::Executed => "executed",
+        }
+    }
+}
+
+pub(crate) fn explain(subject: &str, surface: &Surface, plugins: &[PluginStatus]) -> Explanation {
+    let name = ToolName::canonicalise(subject).ok();
+    let shown = name
+        .as_ref()
+        .map_or_else(|| text::single_line(&text::shorten(subject, 80)).into_owned(), ToString::to_string);
+    let is_plugin = plugins.iter().any(|status| status.entry.manifest.id.as_str() == shown);
+    let is_tool_name = plugins
+        .iter()
+        .any(|status| status.entry.manifest.contracts.tools.iter().any(|tool| tool.as_str() == shown))
+        || name.as_ref().is_some_and(|name| surface.tool(name).is_some());
+    if is_plugin && !is_tool_name {
+        return explain_plugin(shown, surface, plugins);
+    }
+    explain_tool(shown, name.as_ref(), surface, plugins)
+}
+
+fn explain_tool(
+    shown: String,
+    name: Option<&ToolName>,
+    surface: &Surface,
+    plugins: &[PluginStatus],
+) -> Explanation {
+    if let Some(exposed) = name.and_then(|name| surface.tool(name)) {
+        let owner = &exposed.owner;
+        let guard = surface.missing_guard(crate::hooks::HookName::BeforeToolCall, &shown);
+        let stop = guard.map(|guard| {
+            let rule =
+                Rule { layer: "guard".to_owned(), rule: Code::GuardMissing.to_string(), location: None };
+            let reason = format!(
+                "its guard `{}` {}, so every call ends as `{}`",
+                guard.plugin,
+                guard.reason,
+                CallKind::Blocked.as_str()
+            );
+            let fix = "mend the guard, or set `on-load-failure = \"ignore\"` in its entry".to_owned();
+            Stop { at: State::Executed, reason, rules: vec![rule], fix }
+        });
+        return answer(shown, SubjectKind::Tool, stop, |state| match (state, owner) {
+            (State::Installed, Owner::Core) => "it is a native tool of the host".to_owned(),
+            (State::Discovered | State::Registered, Owner::Core) => "the host was built with it".to_owned(),
+            (State::Installed, Owner::Plugin(id)) => folder_of(plugins, id.as_str()),
+            (State::Discovered, Owner::Plugin(id)) => format!("the manifest of `{id}` declares it"),
+            (State::Registered, Owner::Plugin(id)) => {
+                format!("the code of `{id}` registered it{}", reasons(surface, id.as_str()))
+            }
+            (State::Exposed, _) => format!("it is on the surface of this run of `{}`", surface.run().agent),
+            (State::Called, _) => "a call with arguments that fit its schema is accepted".to_owned(),
+            (State::Executed, _) => "nothing stands between an accepted call and its execution".to_owned(),
+        });
+    }
+    let declared: Vec<&PluginStatus> = plugins
+        .iter()
+        .filter(|status| status.entry.manifest.contracts.tools.iter().any(|tool| tool.as_str() == shown))
+        .collect();
+    // Several plugins may declare the name; the one that came farthest is the one that people mean.
+    let stops = declared.iter().map(|status| (stop_of_declared(&shown, status, surface), *status));
+    if let Some((stop, status)) = stops.max_by_key(|(stop, _)| stop.at) {
+        let id = status.entry.manifest.id.to_string();
+        return answer(shown, SubjectKind::Tool, Some(stop), |state| match state {
+            State::Installed => folder_of(plugins, &id),
+            State::Discovered => format!("the manifest of `{id}` declares it"),
+            State::Registered => format!("the code of `{id}` registered it"),
+            _ => "not reached".to_owned(),
+        });
+    }
+    let smuggled = plugins.iter().find_map(|status| {
+        let findings = &status.loaded.as_ref().ok()?.as_ref()?.registration.diagnostics;
+        Some((
+            status,
+            findings
+                .iter()
+                .find(|finding| finding.code == Code::ToolUndeclared && finding.subject == shown)?,
+        ))
+    });
+    if let Some((status, finding)) = smuggled {
+        let id = status.entry.manifest.id.to_string();
+        return answer(shown, SubjectKind::Tool, Some(Stop::by(State::Registered, finding)), |state| {
+            match state {
+                State::Installed => folder_of(plugins, &id),
+                _ => format!("the manifest of `{id}` parsed; it does not declare this name"),
+            }
+        });
+    }
+    let mut broken = surface.snapshot().catalogue.broken().iter();
+    if let Some(package) = broken.find(|package| package.mentions(&shown)) {
+        let stop = Stop::by(State::Discovered, &package.diagnostic);
+        let folder = package.folder.display().to_string();
+        return answer(shown, SubjectKind::Tool, Some(stop), |_| {
+            format!("a package that names it lies in {folder}")
+        });
+    }
+    let tools =
+        plugins.iter().flat_map(|status| &status.entry.manifest.contracts.tools).map(ToolName::as_str);
+    let ids = plugins.iter().map(|status| status.entry.manifest.id.as_str());
+    let native = surface.tools().map(|exposed| exposed.tool.name.as_str());
+    let known: Vec<&str> = tools.chain(ids).chain(native).collect();
+    let fix = text::suggest(&shown, known).map_or_else(
+        || "install the plugin that has it, or hand its root to the host".to_owned(),
+        |meant| format!("did you mean `{meant}`? Else install the plugin that has it"),
+    );
+    let reason =
+        "no installed plugin declares this name, no plugin's code registers it, and no native tool has it"
+            .to_owned();
+    let stop = Stop { at: State::Installed, reason, rules: Vec::new(), fix };
+    answer(shown, SubjectKind::Unknown, Some(stop), |_| "not reached".to_owned())
+}
+
+/// Where a declared tool that is not on the surface stopped.
+fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Stop {
+    let entry = &status.entry;
+    if let Err(failure) = &status.loaded {
+        return Stop::by(State::Registered, failure);
+    }
+    let findings =
+        status.loaded.as_ref().ok().and_then(Option::as_ref).map(|loaded| &loaded.registration.diagnostics);
+    let unregistered = findings.into_iter().flatten().find(|finding| {
+        finding.subject == name && matches!(finding.code, Code::ContractUnfulfilled | Code::ToolInvalid)
+    });
+    if let Some(finding) = unregistered {
+        return Stop::by(State::Registered, finding);
+    }
+    let owner = Owner::Plugin(entry.manifest.id.clone());
+    let removal =
+        surface.removed().iter().find(|removal| removal.name.as_str() == name && removal.plugin == owner);
+    let Some(removal) = removal else {
+        let reason = "it is registered and was left out of this surface without a record".to_owned();
+        return Stop { at: State::Exposed, reason, rules: Vec::new(), fix: "report this".to_owned() };
+    };
+    let fix = match removal.stage {
+        Stage::Optional => {
+            format!("name `{name}`, its plugin or a glob in an `allow` or `also-allow` of the operator's")
+        }
+        Stage::Availability => {
+            "authenticate the provider in `providers.authenticated`, or configure the plugin".to_owned()
+        }
+        Stage::Conflict => conflict_fix(name, entry, surface),
+        Stage::Enablement => "correct or enable its plugin".to_owned(),
+        Stage::Factory => "register the tool itself".to_owned(),
+    };
+    Stop { at: State::Exposed, reason: removal.reason.clone(), rules: removal.rules.clone(), fix }
+}
+
+fn conflict_fix(name: &str, entry: &CatalogEntry, surface: &Surface) -> String {
+    let catalogue = &surface.snapshot().catalogue;
+    let tool = entry.manifest.contracts.tools.iter().find(|tool| tool.as_str() == name);
+    let conflict = tool.and_then(|tool| catalogue.conflict(&entry.manifest.id, tool));
+    conflict.map_or_else(|| "rename one of the tools".to_owned(), |conflict| conflict.diagnostic.hint.clone())
+}
+
+fn explain_plugin(shown: String, surface: &Surface, plugins: &[PluginStatus]) -> Explanation {
+    let found = plugins.iter().filter(|status| status.entry.manifest.id.as_str() == shown);
+    let Some(status) = found.max_by_key(|status| status.loaded.is_ok()) else {
+        return answer(shown, SubjectKind::Plugin, None, |_| String::new());
+    };
+    let stop = status.loaded.as_ref().err().map(|failure| Stop::by(State::Registered, failure));
+    let exposed = surface.tools().filter(|exposed| exposed.owner.to_string() == shown).count();
+    let declared = status.entry.manifest.contracts.tools.len();
+    let stop = stop.or_else(|| {
+        (declared > 0 && exposed == 0).then(|| {
+            let reason = format!("none of its {declared} tools is on the surface of this run");
+            let fix = "explain one of its tools by name".to_owned();
+            Stop { at: State::Exposed, reason, rules: Vec::new(), fix }
+        })
+    });
+    let (id, version) = (shown.clone(), status.entry.manifest.version.clone());
+    answer(shown, SubjectKind::Plugin, stop, |state| match state {
+        State::Installed => folder_of(plugins, &id),
+        State::Discovered => format!("the manifest of version {version} parsed"),
+        State::Registered => match &status.loaded {
+            Ok(None) => "it has no code to register".to_owned(),
+            _ => format!("its code registered{}", reasons(surface, &id)),
+        },
+        State::Exposed => format!("{exposed} of its {declared} tools are on the surface of this run"),
+        State::Called | State::Executed => "its exposed tools can be called".to_owned(),
+    })
+}
+
+fn folder_of(plugins: &[PluginStatus], id: &str) -> String {
+    let found = plugins.iter().filter(|status| status.entry.manifest.id.as_str() == id);
+    let shown = found
+        .map(|status| format!("`{id}` lies in {} ({})", status.entry.folder.display(), status.entry.origin));
+    shown.collect::<Vec<_>>().join("; ")
+}
+
+/// Why this run loaded a plugin, as the end of a sentence.
+fn reasons(surface: &Surface, id: &str) -> String {
+    let reasons =
+        surface.plan().iter().find(|(planned, _)| planned.as_str() == id).map(|(_, reasons)| reasons);
+    let Some(reasons) = reasons else { return "; this run does not need it".to_owned() };
+    format!("; loaded because {}", reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join(", and "))
+}
+
+fn answer(
+    subject: String,
+    kind: SubjectKind,
+    stop: Option<Stop>,
+    evidence: impl Fn(State) -> String,
+) -> Explanation {
+    let stopped_at = stop.as_ref().map(|stop| stop.at);
+    let states = State::ALL.map(|state| {
+        let reached = stopped_at.is_none_or(|stopped| state < stopped);
+        let evidence = match &stop {
+            Some(stop) if state == stop.at => stop.reason.clone(),
+            Some(stop) if state > stop.at => format!("it stopped at `{}`", stop.at.word()),
+            _ => evidence(state),
+        };
+        ExplainedState { state, reached, evidence }
+    });
+    let (reason, rules, fix) = match stop {
+        Some(stop) => (Some(stop.reason), stop.rules, Some(stop.fix)),
+        None => (None, Vec::new(), None),
+    };
+    Explanation { subject, kind, states: states.to_vec(), stopped_at, reason, rules, fix }
+}

@@ -1,0 +1,162 @@
+//! Which plugins a run needs, and why: names and configuration enter, no plugin code runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::pool::{Candidate, Source};
+use crate::catalog::CatalogEntry;
+use crate::config::{Config, OnFailure};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::hooks::HookName;
+use crate::host::Snapshot;
+use crate::id::{PluginId, ToolName};
+use crate::load::Loaded;
+use crate::manifest::HookContract;
+use crate::run::RunContext;
+
+/// One reason to load a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoadReason {
+    /// It owns a tool that survived so far.
+    Tool(ToolName),
+    /// It handles a hook over others that the operator granted.
+    Hook(HookName),
+    /// Its manifest asks to be loaded at once.
+    Startup,
+    /// Its manifest asks for runs of this channel.
+    Channel(String),
+    /// Its manifest asks for runs of this model provider.
+    Provider(String),
+}
+
+impl fmt::Display for LoadReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(name) => write!(formatter, "it owns the tool `{name}`"),
+            Self::Hook(hook) => write!(formatter, "it handles `{hook}` by the operator's grant"),
+            Self::Startup => formatter.write_str("its activation says: on startup"),
+            Self::Channel(channel) => write!(formatter, "its activation says: on the channel `{channel}`"),
+            Self::Provider(provider) => {
+                write!(formatter, "its activation says: with the provider `{provider}`")
+            }
+        }
+    }
+}
+
+/// The plugins to load, each with every reason.
+pub(super) type Plan = BTreeMap<PluginId, (Arc<CatalogEntry>, Vec<LoadReason>)>;
+
+pub(super) fn plan(snapshot: &Snapshot, run: &RunContext, surviving: &[Candidate]) -> Plan {
+    let mut plan = Plan::new();
+    for entry in snapshot.catalogue.entries() {
+        if entry.refusal.is_some() || entry.manifest.code.is_none() {
+            continue;
+        }
+        let mut reasons = Vec::new();
+        let owned = surviving.iter().filter(|candidate| {
+            matches!(&candidate.source, Source::Plugin(owner) if owner.manifest.id == entry.manifest.id)
+        });
+        reasons.extend(owned.map(|candidate| LoadReason::Tool(candidate.name.clone())));
+        reasons.extend(
+            granted_hooks(&snapshot.config, entry).into_iter().map(|granted| LoadReason::Hook(granted.hook)),
+        );
+        let activation = &entry.manifest.activation;
+        reasons.extend(activation.on_startup.then_some(LoadReason::Startup));
+        let channel = run.channel.as_ref().map(|channel| &channel.name);
+        let channel = channel.filter(|channel| activation.on_channels.contains(channel));
+        reasons.extend(channel.map(|channel| LoadReason::Channel(channel.clone())));
+        let provider = run.model.as_ref().map(|model| &model.provider);
+        let provider = provider.filter(|provider| activation.on_providers.contains(provider));
+        reasons.extend(provider.map(|provider| LoadReason::Provider(provider.clone())));
+        if !reasons.is_empty() {
+            reasons.sort();
+            plan.insert(entry.manifest.id.clone(), (Arc::clone(entry), reasons));
+        }
+    }
+    plan
+}
+
+/// The hooks over others that a plugin declares *and* the operator grants, each for the tools that both name.
+fn granted_hooks(config: &Config, entry: &CatalogEntry) -> Vec<HookContract> {
+    let Some(written) = config.entry(&entry.manifest.id, entry.origin) else { return Vec::new() };
+    let mut effective = Vec::new();
+    for declared in &entry.manifest.contracts.hooks {
+        for granted in written.grants.hooks.iter().filter(|granted| granted.hook == declared.hook) {
+            let tools = match (declared.tools.is_empty(), granted.tools.is_empty()) {
+                (true, _) => granted.tools.clone(),
+                (false, true) => declared.tools.clone(),
+                (false, false) => {
+                    declared.tools.iter().filter(|tool| granted.tools.contains(tool)).cloned().collect()
+                }
+            };
+            let is_nothing = tools.is_empty() && !declared.tools.is_empty() && !granted.tools.is_empty();
+            if !is_nothing {
+                effective.push(HookContract { hook: declared.hook, tools });
+            }
+        }
+    }
+    effective
+}
+
+/// A guard that is not there: what it covers takes the hook's failure action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MissingGuard {
+    pub(crate) plugin: PluginId,
+    /// The hook, and the tools that it is about; none means all.
+    pub(crate) covers: HookContract,
+    pub(crate) reason: String,
+}
+
+impl MissingGuard {
+    pub(crate) fn covers(&self, hook: HookName, tool: &str) -> bool {
+        let tools = &self.covers.tools;
+        self.covers.hook == hook && (tools.is_empty() || tools.iter().any(|covered| covered.as_str() == tool))
+    }
+
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        let tools = self.covers.tools.iter().map(|tool| format!("`{tool}`")).collect::<Vec<_>>().join(", ");
+        let what = if tools.is_empty() { "everything".to_owned() } else { tools };
+        let message =
+            format!("`{}` guards {what} with `{}`, and {}", self.plugin, self.covers.hook, self.reason);
+        let hint = "mend the plugin, or set `on-load-failure = \"ignore\"` in its entry to go on without it";
+        Diagnostic::new(Code::GuardMissing, &self.plugin, message, hint)
+    }
+}
+
+/// Guards that could not be loaded, or were loaded and did not register what they were granted.
+pub(super) fn missing_guards(
+    snapshot: &Snapshot,
+    owners: &BTreeMap<PluginId, Arc<Loaded>>,
+    failures: &BTreeMap<PluginId, Diagnostic>,
+) -> Vec<MissingGuard> {
+    let mut missing = Vec::new();
+    for entry in snapshot.catalogue.entries() {
+        let id = &entry.manifest.id;
+        let is_ignored = snapshot
+            .config
+            .entry(id, entry.origin)
+            .is_some_and(|entry| entry.on_load_failure == OnFailure::Ignore);
+        let is_switched_off =
+            entry.refusal.as_ref().is_some_and(|refusal| refusal.code == Code::PluginDisabled);
+        if is_ignored || is_switched_off {
+            continue;
+        }
+        for covers in
+            granted_hooks(&snapshot.config, entry).into_iter().filter(|granted| granted.hook.is_fail_closed())
+        {
+            let registered = |loaded: &Arc<Loaded>| {
+                loaded.registration.handlers.iter().any(|handler| handler.hook == covers.hook)
+            };
+            let failure = entry.refusal.as_ref().or_else(|| failures.get(id));
+            let reason = match (failure, owners.get(id)) {
+                (Some(failure), _) => format!("could not be loaded: {}", failure.message),
+                (None, Some(loaded)) if registered(loaded) => continue,
+                (None, Some(_)) => "did not register that hook".to_owned(),
+                (None, None) => "could not be loaded".to_owned(),
+            };
+            missing.push(MissingGuard { plugin: id.clone(), covers, reason });
+        }
+    }
+    missing
+}
