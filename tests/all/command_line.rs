@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{built, repository};
 
 /// The program that was built beside this test.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let mut folder = std::env::current_exe().unwrap();
     folder.pop();
     folder.pop();

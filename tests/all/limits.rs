@@ -123,9 +123,12 @@ async fn a_cancelled_guest_is_stopped() {
 async fn a_full_queue_is_busy_and_the_waiting_calls_still_run() {
     let surface =
         limited(&["sleeper"], Limits { timeout: Duration::from_secs(20), ..Limits::default() }).await;
-    // 16 run, 1,024 wait, and whatever comes beyond is told so at once.
-    let outcomes = join_all((0..1_100).map(|_| call(&surface, "sleep", r#"{"milliseconds": 5}"#))).await;
+    // 16 run, 1,024 wait, and whatever comes beyond is told so at once; on a slow machine some of the first are over
+    // before the last ask.
+    let sleep = r#"{"milliseconds": 20}"#;
+    let outcomes = join_all((0..1_100).map(|_| call(&surface, "sleep", sleep))).await;
     let busy = outcomes.iter().filter(|outcome| outcome.kind == CallKind::Busy).count();
     let completed = outcomes.iter().filter(|outcome| outcome.kind == CallKind::Completed).count();
-    assert_eq!((busy, completed), (1_100 - 16 - 1_024, 16 + 1_024));
+    assert!((1..=1_100 - 16 - 1_024).contains(&busy), "{busy} were busy");
+    assert_eq!(busy + completed, 1_100);
 }
