@@ -225,6 +225,16 @@ fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
     })
 }
 
+#[cfg(test)]
+impl CatalogEntry {
+    /// An entry of a plugin that lies nowhere.
+    pub(crate) fn of_manifest(manifest: Manifest) -> Self {
+        let configuration = Arc::new(serde_json::Value::Object(serde_json::Map::new()));
+        let (origin, folder, fingerprint) = (Origin::Config, PathBuf::from("/p"), manifest.digest);
+        Self { manifest, origin, folder, component: None, configuration, refusal: None, fingerprint }
+    }
+}
+
 /// What changes when a file is replaced or rewritten.
 fn identity_of(metadata: &Metadata) -> String {
     #[cfg(unix)]

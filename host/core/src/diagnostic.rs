@@ -51,7 +51,7 @@ macro_rules! codes {
 codes! {
     /// A plugin root cannot be read.
     RootUnreadable = "root-unreadable", Error;
-    /// A plugin root can be written by others, so that anybody could install a plugin.
+    /// A plugin folder can be written by everybody or belongs to another user, who could install anything.
     RootUnsafe = "root-unsafe", Error;
     /// A root holds more plugin folders than are read.
     RootTooLarge = "root-too-large", Error;
@@ -105,6 +105,8 @@ codes! {
     ContractUnfulfilled = "contract-unfulfilled", Error;
     /// A plugin registered a hook that its manifest does not declare.
     HookUndeclared = "hook-undeclared", Error;
+    /// A manifest declares a hook that nothing registered.
+    HookUnfulfilled = "hook-unfulfilled", Error;
     /// A registered hook's options break a rule.
     HookInvalid = "hook-invalid", Error;
     /// A description held invisible or direction-changing characters, which are shown escaped.

@@ -122,8 +122,10 @@ impl Found {
         {
             Ok((real, metadata)) if metadata.is_dir() => {
                 if let Some(cause) = unsafe_to_trust(&metadata) {
-                    let (message, hint) =
-                        (format!("the plugin root {cause}"), "take that right away: `chmod o-w`".to_owned());
+                    let (message, hint) = (
+                        format!("the plugin root {cause}"),
+                        "make it this user's own: `chown`, `chmod o-w`".to_owned(),
+                    );
                     self.diagnose_root(Code::RootUnsafe, root, message, hint);
                     return;
                 }
@@ -164,6 +166,12 @@ impl Found {
                     "split it into several roots".to_owned(),
                 );
             }
+            return;
+        }
+        if let Some(cause) = fs::metadata(folder).ok().as_ref().and_then(unsafe_to_trust) {
+            let message = format!("the folder {} {cause}, so it is not read", folder.display());
+            let hint = "make it this user's own: `chown`, `chmod o-w`".to_owned();
+            self.diagnose_root(Code::RootUnsafe, root, message, hint);
             return;
         }
         match read_manifest(folder) {
@@ -257,15 +265,21 @@ fn too_large(fault: &dyn Fn(Code, String, &str) -> Box<Diagnostic>, bytes: u64) 
     fault(Code::ManifestTooLarge, message, "remove what is not a declaration")
 }
 
+/// Why whoever else can write here could install a plugin, if somebody could.
 #[cfg(unix)]
-fn unsafe_to_trust(metadata: &fs::Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::PermissionsExt as _;
+fn unsafe_to_trust(metadata: &fs::Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
     const WRITABLE_BY_ALL: u32 = 0o002;
-    (metadata.permissions().mode() & WRITABLE_BY_ALL != 0).then_some("can be written by everybody")
+    if metadata.mode() & WRITABLE_BY_ALL != 0 {
+        return Some("can be written by everybody".to_owned());
+    }
+    let (owner, this_user) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    (owner != this_user && owner != 0)
+        .then(|| format!("belongs to the user {owner} and not to {this_user}, who runs the host"))
 }
 
 #[cfg(not(unix))]
-fn unsafe_to_trust(_: &fs::Metadata) -> Option<&'static str> {
+fn unsafe_to_trust(_: &fs::Metadata) -> Option<String> {
     None
 }
 
@@ -356,14 +370,39 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_root_that_everybody_can_write_is_refused() {
+    fn a_folder_that_everybody_can_write_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let root = tempfile::tempdir().unwrap();
         package(&root.path().join("one"), b"{}");
+        fs::set_permissions(root.path().join("one"), fs::Permissions::from_mode(0o777)).unwrap();
+        let (candidates, diagnostics) = discover(&[config_root(root.path())]);
+        assert_eq!(
+            (candidates.len(), diagnostics[0].code),
+            (0, Code::RootUnsafe),
+            "a package folder counts too"
+        );
+        fs::set_permissions(root.path().join("one"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(root.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let (candidates, diagnostics) = discover(&[config_root(root.path())]);
         assert!(candidates.is_empty());
         assert_eq!(diagnostics[0].code, Code::RootUnsafe);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_root_of_another_user_is_refused() {
+        // Only root can give a folder away; for anybody else there is nothing to try.
+        let root = tempfile::tempdir().unwrap();
+        package(&root.path().join("one"), b"{}");
+        if std::os::unix::fs::chown(root.path(), Some(12_345), None).is_ok() {
+            let (candidates, diagnostics) = discover(&[config_root(root.path())]);
+            assert_eq!((candidates.len(), diagnostics[0].code), (0, Code::RootUnsafe));
+            assert!(
+                diagnostics[0].message.contains("belongs to the user 12345"),
+                "{}",
+                diagnostics[0].message
+            );
+        }
     }
 
     #[test]

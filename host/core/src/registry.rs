@@ -218,8 +218,23 @@ impl Registrar {
             self.refuse(Code::HookInvalid, None, message, "use canonical tool names");
             return Err(RegistrationError::Invalid(problem.to_string()));
         }
+        if let Some(beyond) = options.tools.iter().find(|tool| !self.declares_hook_over(hook, tool)) {
+            let message = format!(
+                "a `{hook}` handler of `{}` is about `{beyond}`, and its manifest declares the hook for other tools only",
+                self.plugin
+            );
+            self.refuse(Code::HookInvalid, None, message, "add the tool to that entry of `contracts.hooks`");
+            return Err(RegistrationError::Invalid(format!("`{beyond}` is not declared for `{hook}`")));
+        }
         self.handlers.push(RegisteredHandler { handler, hook, options });
         Ok(())
+    }
+
+    fn declares_hook_over(&self, hook: HookName, tool: &str) -> bool {
+        self.contracts.hooks.iter().any(|contract| {
+            let names_it = contract.tools.iter().any(|declared| declared.as_str() == tool);
+            contract.hook == hook && (contract.tools.is_empty() || names_it)
+        })
     }
 
     /// Why the plugin as a whole must be refused, if it wanted to guard something that its manifest does not declare.
@@ -243,6 +258,18 @@ impl Registrar {
                 );
                 let hint = "register the tool, or remove it from `contracts.tools`";
                 self.refuse(Code::ContractUnfulfilled, Some(name.as_str()), message, hint);
+            }
+        }
+        for contract in self.contracts.hooks.clone() {
+            let hook = contract.hook;
+            let is_handled = self.handlers.iter().any(|handler| handler.hook == hook);
+            if !is_handled {
+                let message = format!(
+                    "the manifest of `{}` declares `{hook}`, and its code did not register it",
+                    self.plugin
+                );
+                let hint = "register a handler, or remove the hook from `contracts.hooks`";
+                self.refuse(Code::HookUnfulfilled, None, message, hint);
             }
         }
         Registration {
@@ -312,5 +339,123 @@ impl Registrar {
         if self.diagnostics.len() < MAX_DIAGNOSTICS {
             self.diagnostics.push(finding);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hooks::HookOptions;
+
+    fn registrar(hooks: &str) -> Registrar {
+        let manifest = format!(
+            r#"{{"id": "p", "version": "1.0.0", "component": "p.wasm", "world": "airlock:plugin@0.1.0",
+                "contracts": {{"tools": ["a", "b"], "hooks": {hooks}}}}}"#
+        );
+        let manifest = crate::manifest::Manifest::parse(manifest.as_bytes()).unwrap();
+        Registrar::new(&CatalogEntry::of_manifest(manifest))
+    }
+
+    fn options(tools: &[&str]) -> HookOptions {
+        HookOptions { priority: 0, timeout_ms: None, tools: tools.iter().map(ToString::to_string).collect() }
+    }
+
+    fn tool(name: &str) -> ToolDescriptor {
+        ToolDescriptor {
+            name: name.to_owned(),
+            title: None,
+            description: "Does it.".to_owned(),
+            parameters: "{}".to_owned(),
+            output_schema: None,
+        }
+    }
+
+    fn codes(registration: &Registration) -> Vec<&'static str> {
+        registration.diagnostics.iter().map(|finding| finding.code.as_str()).collect()
+    }
+
+    #[test]
+    fn hooks_agree_with_the_manifest_both_ways() {
+        let mut registrar =
+            registrar(r#"["after-tool-call", {"hook": "before-tool-call", "tools": ["a"]}, "host-start"]"#);
+        assert_eq!(registrar.on(1, HookName::BeforeToolCall, options(&["a"])), Ok(()));
+        assert!(matches!(
+            registrar.on(1, HookName::AfterToolCall, options(&[])),
+            Err(RegistrationError::Duplicate(_))
+        ));
+        assert!(matches!(
+            registrar.on(2, HookName::BeforeToolCall, options(&["b"])),
+            Err(RegistrationError::Invalid(_))
+        ));
+        assert!(matches!(
+            registrar.on(3, HookName::AfterToolCall, options(&["Bash"])),
+            Err(RegistrationError::Invalid(_))
+        ));
+        assert!(matches!(
+            registrar.on(4, HookName::SessionEnd, options(&[])),
+            Err(RegistrationError::Undeclared(_))
+        ));
+        assert!(registrar.refused_guard().is_none(), "an undeclared observer costs only itself");
+        assert!(matches!(
+            registrar.on(5, HookName::BeforeAgentRun, options(&[])),
+            Err(RegistrationError::Undeclared(_))
+        ));
+        assert!(registrar.refused_guard().unwrap().message.contains("`before-agent-run`"));
+        registrar.register_tool(&tool("a"), Exposure::Required).unwrap();
+        registrar.register_factory(1, &["b".to_owned()], Exposure::Optional).unwrap();
+        let registration = registrar.close();
+        assert_eq!(
+            codes(&registration),
+            [
+                "registration-duplicate",
+                "hook-invalid",
+                "hook-invalid",
+                "hook-undeclared",
+                "hook-undeclared",
+                "hook-unfulfilled",
+                "hook-unfulfilled",
+            ]
+        );
+    }
+
+    #[test]
+    fn tools_and_factories_share_the_declared_names() {
+        let mut registrar = registrar("[]");
+        registrar.register_factory(7, &["a".to_owned()], Exposure::Required).unwrap();
+        assert!(matches!(
+            registrar.register_tool(&tool("a"), Exposure::Required),
+            Err(RegistrationError::Duplicate(_))
+        ));
+        assert!(matches!(
+            registrar.register_factory(7, &["b".to_owned()], Exposure::Required),
+            Err(RegistrationError::Duplicate(_))
+        ));
+        assert!(matches!(
+            registrar.register_tool(&tool("c"), Exposure::Required),
+            Err(RegistrationError::Undeclared(_))
+        ));
+        let external = ToolDescriptor { parameters: r#"{"$ref": "http://a.b"}"#.to_owned(), ..tool("b") };
+        assert!(matches!(
+            registrar.register_tool(&external, Exposure::Required),
+            Err(RegistrationError::Invalid(_))
+        ));
+        let registration = registrar.close();
+        let expected =
+            ["registration-duplicate", "registration-duplicate", "tool-undeclared", "tool-invalid"];
+        assert_eq!(codes(&registration), expected, "a refused tool is not also unfulfilled");
+    }
+
+    #[test]
+    fn a_guest_that_registers_in_a_loop_is_bounded() {
+        let mut registrar = registrar(r#"["after-tool-call"]"#);
+        for handler in 0..10_000 {
+            let _ = registrar.on(handler, HookName::AfterToolCall, options(&[]));
+            let _ = registrar.register_tool(&tool("nowhere"), Exposure::Required);
+        }
+        let registration = registrar.close();
+        assert_eq!(
+            (registration.handlers.len(), registration.diagnostics.len()),
+            (MAX_REGISTRATIONS, MAX_DIAGNOSTICS)
+        );
     }
 }
