@@ -12,7 +12,8 @@ const AT_ONCE: usize = 64;
 /// Growth of resident memory that is still flat: the allocator's own reserves, with room for a busy machine.
 const MAX_GROWTH_KIB: u64 = 16 * 1_024;
 
-fn resident_kib() -> u64 {
+/// Memory of this process that is really there.
+pub(crate) fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()

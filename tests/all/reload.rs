@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use airlock_core::{CallKind, Config, Host, RunContext};
 
+use crate::many_calls::resident_kib;
 use crate::support::{call, component, end, install, package, root, sandbox, text};
 
 fn config(source: &str) -> Config {
@@ -66,10 +67,12 @@ async fn replaced_bytes_run_from_the_next_assembly() {
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_reloads_under_sixteen_callers_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    install(folder.path(), "echo");
-    install(folder.path(), "workflow");
+    for id in ["echo", "workflow", "watcher"] {
+        install(folder.path(), id);
+    }
     let (host, sandbox) = host(folder.path()).await;
     host.assemble(RunContext::new("tester")).await;
+    let before = resident_kib();
     let loads = sandbox.statistics();
     let (stop, calls) =
         (std::sync::Arc::new(AtomicBool::new(false)), std::sync::Arc::new(AtomicUsize::new(0)));
@@ -100,5 +103,22 @@ async fn fifty_reloads_under_sixteen_callers_lose_nothing() {
     let loaded =
         sandbox.statistics().from_cache + sandbox.statistics().compiled - loads.from_cache - loads.compiled;
     assert!(loaded <= 25, "{loaded} loads");
-    assert_eq!(host.inspect().await.iter().filter(|status| matches!(&status.loaded, Ok(Some(_)))).count(), 2);
+    let handlers: Vec<_> = host
+        .inspect()
+        .await
+        .iter()
+        .map(|status| match &status.loaded {
+            Ok(Some(loaded)) => {
+                format!("{} {}", status.entry.manifest.id, loaded.registration.handlers.len())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(handlers, ["echo 0", "watcher 1", "workflow 0"], "no handler is lost or doubled");
+    let growth = resident_kib().saturating_sub(before);
+    eprintln!(
+        "{} calls over 50 reloads, resident memory grew by {growth} KiB",
+        calls.load(Ordering::Relaxed)
+    );
+    assert!(growth <= 16 * 1_024, "resident memory grew by {growth} KiB");
 }
