@@ -118,6 +118,16 @@ impl ContractSchema {
                 text::single_line(&text::shorten(&reference, 120))
             )));
         }
+        let mut source = source;
+        // A contract schema is 2020-12 whatever it calls itself; the validator would otherwise switch its dialect.
+        if let Value::Object(members) = &mut source {
+            members.shift_remove("$schema");
+        }
+        if names_a_dialect(&source) {
+            return Err(SchemaProblem(
+                "changes its dialect with a `$schema` below its root; remove that".to_owned(),
+            ));
+        }
         let price = Price::of(&source).map_err(SchemaProblem)?;
         let validator = jsonschema::options()
             .with_draft(jsonschema::Draft::Draft202012)
@@ -211,6 +221,17 @@ pub(crate) fn deeper_than(value: &Value, levels: usize) -> bool {
         Value::Array(_) | Value::Object(_) if levels == 0 => true,
         Value::Array(items) => items.iter().any(|item| deeper_than(item, levels - 1)),
         Value::Object(members) => members.values().any(|member| deeper_than(member, levels - 1)),
+        _ => false,
+    }
+}
+
+/// Whether anything in it is called `$schema` and holds a text, which could make the validator change its rules.
+fn names_a_dialect(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.get("$schema").is_some_and(Value::is_string) || members.values().any(names_a_dialect)
+        }
+        Value::Array(items) => items.iter().any(names_a_dialect),
         _ => false,
     }
 }

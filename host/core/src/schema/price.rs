@@ -4,7 +4,7 @@
 //! it runs. So the work is counted first: per place of the value, how often each part of the schema looks at it. Counting
 //! is cheap where evaluating is not, because equal evaluations are counted together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -14,13 +14,21 @@ pub(super) const MAX_EVALUATIONS: u64 = 1_000_000;
 /// Evaluations up to which every violation is collected; above, only the first, since each is kept in memory.
 pub(super) const MAX_COLLECTED_EVALUATIONS: u64 = 50_000;
 
+/// How many steps, through keywords and references together, a schema may be followed: validators recurse once for
+/// each, on a stack that is nobody's to grow.
+const MAX_PATH: usize = 128;
+
+/// Characters of text whose reading costs as much as one evaluation.
+const TEXT_UNIT: u64 = 128;
+
 /// A schema as far as its cost goes: which parts look at the same place, and which look at the places below.
 #[derive(Debug)]
 pub(super) struct Price {
     parts: Vec<Part>,
-    /// Parts in an order in which each stands before those that it applies to the same place.
+    /// Where each part stands in an order in which it comes before those that it applies to the same place.
+    ranks: Vec<usize>,
+    /// The order itself.
     order: Vec<usize>,
-    has_references: bool,
 }
 
 #[derive(Debug, Default)]
@@ -33,13 +41,19 @@ struct Part {
     any_item: Vec<usize>,
     /// `unevaluated…` looks at the same place a second time.
     is_doubled: bool,
+    /// Reads a text to its end.
+    reads_text: bool,
+    /// Values that the place is compared with.
+    compared: u64,
+    /// Compares the items of a list with each other.
+    compares_items: bool,
 }
 
 impl Price {
-    /// Reads a schema whose depth is bounded.
+    /// Reads a schema.
     ///
     /// # Errors
-    /// Says which reference leads nowhere or back to its own place, or why references cannot be followed.
+    /// Says which reference leads nowhere, back to its own place or too far, or why references cannot be followed.
     pub(super) fn of(schema: &Value) -> Result<Self, String> {
         let mut reader = Reader {
             root: schema,
@@ -48,24 +62,23 @@ impl Price {
             has_references: false,
             has_id: false,
         };
-        let root = reader.part(schema)?;
+        let root = reader.part(schema, 0)?;
         debug_assert_eq!(root, 0);
         if reader.has_id && reader.has_references {
             return Err("has an `$id` below its root beside references; remove the `$id`".to_owned());
         }
         let order = order(&reader.parts)?;
-        Ok(Self { parts: reader.parts, order, has_references: reader.has_references })
+        let mut ranks = vec![0; order.len()];
+        for (rank, part) in order.iter().enumerate() {
+            if let Some(place) = ranks.get_mut(*part) {
+                *place = rank;
+            }
+        }
+        Ok(Self { parts: reader.parts, ranks, order })
     }
 
     /// Evaluations that checking `value` takes at most; stops counting above [`MAX_EVALUATIONS`].
     pub(super) fn of_checking(&self, value: &Value) -> u64 {
-        if !self.has_references {
-            // Without references each part looks at a place at most once (twice where it is doubled).
-            let bound = places(value).saturating_mul(self.parts.len() as u64);
-            if bound <= MAX_COLLECTED_EVALUATIONS && !self.parts.iter().any(|part| part.is_doubled) {
-                return bound;
-            }
-        }
         let mut total = 0;
         self.count(value, &HashMap::from([(0, 1)]), &mut total);
         total
@@ -73,29 +86,39 @@ impl Price {
 
     /// Adds what this place and those below it cost, if the parts in `looks` look at it that many times.
     fn count(&self, value: &Value, looks: &HashMap<usize, u64>, total: &mut u64) {
-        let mut here = looks.clone();
-        for part in &self.order {
-            let Some(&times) = here.get(part) else { continue };
-            let Some(part) = self.parts.get(*part) else { continue };
+        // Parts by rank, so that each is complete before it adds to those that it applies here.
+        let mut waiting: BTreeMap<usize, u64> = BTreeMap::new();
+        for (part, times) in looks {
+            add(&mut waiting, self.rank(*part), *times);
+        }
+        let mut here: Vec<(usize, u64)> = Vec::new();
+        while let Some((rank, times)) = waiting.pop_first() {
+            let Some((index, part)) =
+                self.order.get(rank).and_then(|index| Some((*index, self.parts.get(*index)?)))
+            else {
+                continue;
+            };
+            *total = total.saturating_add(times.saturating_mul(part.weight(value)));
+            if *total > MAX_EVALUATIONS {
+                return;
+            }
+            here.push((index, times));
             let times = if part.is_doubled { times.saturating_mul(2) } else { times };
             for other in &part.same_place {
-                add(&mut here, *other, times);
+                add(&mut waiting, self.rank(*other), times);
             }
         }
-        *total = here.values().fold(*total, |sum, times| sum.saturating_add(*times));
-        let mut below = HashMap::new();
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
-                    self.descend(&here, &mut below, |part| {
-                        part.properties.get(name).into_iter().chain(&part.any_member)
-                    });
+                    let below = self
+                        .descend(&here, |part| part.properties.get(name).into_iter().chain(&part.any_member));
                     self.go_on(member, &below, total);
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.descend(&here, &mut below, |part| {
+                    let below = self.descend(&here, |part| {
                         part.prefix_items.get(index).into_iter().chain(&part.any_item)
                     });
                     self.go_on(item, &below, total);
@@ -105,19 +128,23 @@ impl Price {
         }
     }
 
+    fn rank(&self, part: usize) -> usize {
+        self.ranks.get(part).copied().unwrap_or_default()
+    }
+
     fn descend<'price, Children: Iterator<Item = &'price usize>>(
         &'price self,
-        here: &HashMap<usize, u64>,
-        below: &mut HashMap<usize, u64>,
+        here: &[(usize, u64)],
         children: impl Fn(&'price Part) -> Children,
-    ) {
-        below.clear();
+    ) -> HashMap<usize, u64> {
+        let mut below = HashMap::new();
         for (part, times) in here {
-            let Some(part) = self.parts.get(*part) else { continue };
-            for child in children(part) {
-                add(below, *child, *times);
+            for child in self.parts.get(*part).into_iter().flat_map(&children) {
+                let sum = below.entry(*child).or_insert(0_u64);
+                *sum = sum.saturating_add(*times);
             }
         }
+        below
     }
 
     fn go_on(&self, value: &Value, looks: &HashMap<usize, u64>, total: &mut u64) {
@@ -127,8 +154,39 @@ impl Price {
     }
 }
 
-fn add(looks: &mut HashMap<usize, u64>, part: usize, times: u64) {
-    let sum = looks.entry(part).or_insert(0);
+impl Part {
+    /// What one look at this value costs, in evaluations.
+    fn weight(&self, value: &Value) -> u64 {
+        let mut weight = 1_u64;
+        match value {
+            Value::String(text) if self.reads_text => {
+                weight = weight.saturating_add(text.len() as u64 / TEXT_UNIT)
+            }
+            // A member's name may be held against a pattern too.
+            Value::Object(members) if !self.any_member.is_empty() => {
+                weight =
+                    weight.saturating_add(members.keys().map(|name| 1 + name.len() as u64 / TEXT_UNIT).sum());
+            }
+            Value::Array(items) if self.compares_items => {
+                let size = places(value);
+                weight = weight.saturating_add(size.saturating_mul(items.len() as u64) / 16);
+            }
+            _ => {}
+        }
+        if self.compared > 0 {
+            let size = match value {
+                Value::String(text) => text.len() as u64 / TEXT_UNIT,
+                Value::Array(_) | Value::Object(_) => places(value),
+                _ => 0,
+            };
+            weight = weight.saturating_add(self.compared.saturating_mul(1 + size) / 16);
+        }
+        weight
+    }
+}
+
+fn add(looks: &mut BTreeMap<usize, u64>, rank: usize, times: u64) {
+    let sum = looks.entry(rank).or_insert(0);
     *sum = sum.saturating_add(times);
 }
 
@@ -151,7 +209,13 @@ struct Reader<'schema> {
 }
 
 impl<'schema> Reader<'schema> {
-    fn part(&mut self, schema: &'schema Value) -> Result<usize, String> {
+    /// The part for a schema that is `depth` steps from the root, on the way that finds it first.
+    fn part(&mut self, schema: &'schema Value, depth: usize) -> Result<usize, String> {
+        if depth > MAX_PATH {
+            return Err(format!(
+                "is followed for more than {MAX_PATH} steps through its references; flatten it"
+            ));
+        }
         let identity = std::ptr::from_ref(schema);
         if let Some(part) = self.known.get(&identity) {
             return Ok(*part);
@@ -161,7 +225,7 @@ impl<'schema> Reader<'schema> {
         self.known.insert(identity, index);
         if let Value::Object(members) = schema {
             self.has_id |= index > 0 && members.contains_key("$id");
-            let part = self.read(members)?;
+            let part = self.read(members, depth + 1)?;
             if let Some(place) = self.parts.get_mut(index) {
                 *place = part;
             }
@@ -169,78 +233,109 @@ impl<'schema> Reader<'schema> {
         Ok(index)
     }
 
-    fn read(&mut self, members: &'schema Map<String, Value>) -> Result<Part, String> {
+    fn read(&mut self, members: &'schema Map<String, Value>, depth: usize) -> Result<Part, String> {
         let mut part = Part::default();
         for (keyword, value) in members {
             match (keyword.as_str(), value) {
                 ("$ref" | "$dynamicRef", Value::String(reference)) => {
                     self.has_references = true;
-                    let target = self.resolve(reference).ok_or_else(|| {
-                        let shown =
-                            crate::text::single_line(&crate::text::shorten(reference, 120)).into_owned();
-                        format!("refers to `{shown}`, which is nothing in it; correct the reference")
-                    })?;
-                    part.same_place.push(self.part(target)?);
+                    let target = self.resolve(reference)?;
+                    part.same_place.push(self.part(target, depth)?);
                 }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
-                    part.same_place.extend(self.parts_of(schemas)?);
+                    part.same_place.extend(self.parts_of(schemas, depth)?);
                 }
-                ("not" | "if" | "then" | "else", schema) => part.same_place.push(self.part(schema)?),
-                ("dependentSchemas", Value::Object(named)) => {
-                    part.same_place.extend(self.parts_of(named.values())?);
+                ("not" | "if" | "then" | "else", schema) => part.same_place.push(self.part(schema, depth)?),
+                // The second is an older dialect's, which the validator still knows.
+                ("dependentSchemas" | "dependencies", Value::Object(named)) => {
+                    part.same_place.extend(self.parts_of(named.values(), depth)?);
                 }
                 ("properties", Value::Object(named)) => {
                     for (name, schema) in named {
-                        part.properties.insert(name.clone(), self.part(schema)?);
+                        part.properties.insert(name.clone(), self.part(schema, depth)?);
                     }
                 }
                 ("patternProperties", Value::Object(named)) => {
-                    part.any_member.extend(self.parts_of(named.values())?);
+                    part.any_member.extend(self.parts_of(named.values(), depth)?);
                 }
                 ("additionalProperties" | "propertyNames", schema) => {
-                    part.any_member.push(self.part(schema)?);
+                    part.any_member.push(self.part(schema, depth)?)
                 }
-                ("prefixItems", Value::Array(schemas)) => part.prefix_items.extend(self.parts_of(schemas)?),
-                ("items" | "contains", schema) => part.any_item.push(self.part(schema)?),
+                ("prefixItems" | "items", Value::Array(schemas)) => {
+                    part.prefix_items.extend(self.parts_of(schemas, depth)?);
+                }
+                ("items" | "contains" | "additionalItems", schema) => {
+                    part.any_item.push(self.part(schema, depth)?)
+                }
                 ("unevaluatedProperties", schema) => {
-                    part.any_member.push(self.part(schema)?);
+                    part.any_member.push(self.part(schema, depth)?);
                     part.is_doubled = true;
                 }
                 ("unevaluatedItems", schema) => {
-                    part.any_item.push(self.part(schema)?);
+                    part.any_item.push(self.part(schema, depth)?);
                     part.is_doubled = true;
                 }
+                ("pattern" | "minLength" | "maxLength", _) => part.reads_text = true,
+                ("enum", Value::Array(values)) => part.compared += values.iter().map(places).sum::<u64>(),
+                ("const", value) => part.compared += places(value),
+                ("required", Value::Array(names)) => part.compared += names.len() as u64,
+                ("dependentRequired", Value::Object(named)) => {
+                    part.compared += named.values().map(places).sum::<u64>()
+                }
+                ("uniqueItems", Value::Bool(true)) => part.compares_items = true,
                 _ => {}
             }
         }
         Ok(part)
     }
 
-    fn parts_of(&mut self, schemas: impl IntoIterator<Item = &'schema Value>) -> Result<Vec<usize>, String> {
-        schemas.into_iter().map(|schema| self.part(schema)).collect()
+    fn parts_of(
+        &mut self,
+        schemas: impl IntoIterator<Item = &'schema Value>,
+        depth: usize,
+    ) -> Result<Vec<usize>, String> {
+        schemas.into_iter().map(|schema| self.part(schema, depth)).collect()
     }
 
     /// The value that a local reference names: the whole, a pointer into it, or an anchor.
-    fn resolve(&self, reference: &str) -> Option<&'schema Value> {
-        let fragment = percent_decoded(reference.strip_prefix('#')?)?;
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(&fragment);
-        }
-        anchored(self.root, &fragment)
+    fn resolve(&self, reference: &str) -> Result<&'schema Value, String> {
+        let shown = || crate::text::single_line(&crate::text::shorten(reference, 120)).into_owned();
+        let fragment = reference.strip_prefix('#').and_then(percent_decoded);
+        let target = match fragment {
+            Some(fragment) if fragment.is_empty() || fragment.starts_with('/') => {
+                self.root.pointer(&fragment)
+            }
+            Some(anchor) => {
+                let mut found = Vec::new();
+                anchored(self.root, &anchor, &mut found);
+                // Which of several the validator takes is its business; here it must be clear.
+                if found.len() > 1 {
+                    return Err(format!(
+                        "refers to `{}`, an anchor that occurs more than once in it; rename one",
+                        shown()
+                    ));
+                }
+                found.pop()
+            }
+            None => None,
+        };
+        target
+            .ok_or_else(|| format!("refers to `{}`, which is nothing in it; correct the reference", shown()))
     }
 }
 
-fn anchored<'schema>(schema: &'schema Value, anchor: &str) -> Option<&'schema Value> {
+/// Everything that has this anchor, data that only looks like a schema included.
+fn anchored<'schema>(schema: &'schema Value, anchor: &str, found: &mut Vec<&'schema Value>) {
     match schema {
         Value::Object(members) => {
             let named = |keyword: &str| members.get(keyword).and_then(Value::as_str) == Some(anchor);
             if named("$anchor") || named("$dynamicAnchor") {
-                return Some(schema);
+                found.push(schema);
             }
-            members.values().find_map(|member| anchored(member, anchor))
+            members.values().for_each(|member| anchored(member, anchor, found));
         }
-        Value::Array(items) => items.iter().find_map(|item| anchored(item, anchor)),
-        _ => None,
+        Value::Array(items) => items.iter().for_each(|item| anchored(item, anchor, found)),
+        _ => {}
     }
 }
 
@@ -332,6 +427,52 @@ mod tests {
         let doubled =
             (0..40).fold(json!({}), |inner, _| json!({ "allOf": [inner], "unevaluatedProperties": false }));
         assert!(price(&doubled, &json!({})) > MAX_EVALUATIONS);
+    }
+
+    #[test]
+    fn counting_is_bounded_by_what_the_value_meets() {
+        let wide: Vec<Value> = vec![json!({}); 5_000];
+        let schema = json!({ "items": {}, "properties": { "never": { "allOf": wide } } });
+        let start = std::time::Instant::now();
+        assert!(price(&schema, &json!(vec![0; 200_000])) >= 200_000);
+        assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_look_costs_what_it_reads() {
+        let mut definitions = Map::new();
+        for level in 0..14 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+            definitions.insert(format!("d{level}"), json!({ "allOf": [next, next] }));
+        }
+        definitions.insert("d14".to_owned(), json!({ "pattern": "^a*$" }));
+        let schema = json!({ "$ref": "#/$defs/d0", "$defs": definitions });
+        assert!(price(&schema, &json!("a")) < MAX_EVALUATIONS);
+        assert!(price(&schema, &json!("a".repeat(1 << 20))) > MAX_EVALUATIONS);
+        let unique = json!({ "uniqueItems": true });
+        assert!(price(&unique, &json!(vec![1; 100])) < 2_000);
+        assert!(price(&unique, &json!((0..20_000).collect::<Vec<_>>())) > MAX_EVALUATIONS);
+    }
+
+    #[test]
+    fn long_ways_decoys_and_older_dialects_are_not_missed() {
+        let chain: Map<String, Value> = (0..400)
+            .map(|level| (level.to_string(), json!({ "$ref": format!("#/$defs/{}", level + 1) })))
+            .collect();
+        let mut schema = json!({ "$ref": "#/$defs/0", "$defs": chain });
+        schema["$defs"]["400"] = json!({});
+        assert!(Price::of(&schema).unwrap_err().contains("more than 128 steps"));
+        let decoy =
+            json!({ "default": [{ "$anchor": "a" }], "$ref": "#a", "$defs": { "x": { "$anchor": "a" } } });
+        assert!(Price::of(&decoy).unwrap_err().contains("more than once"));
+        let mut older = doubling(30);
+        let text = older
+            .to_string()
+            .replace("\"allOf\":[", "\"dependencies\":{\"a\":")
+            .replace("},{", "},\"b\":{")
+            .replace("}]}", "}}}");
+        older = serde_json::from_str(&text).unwrap();
+        assert!(price(&older, &json!({ "a": 1, "b": 1 })) > MAX_EVALUATIONS);
     }
 
     #[test]
