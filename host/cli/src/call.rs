@@ -5,7 +5,6 @@ use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
 use airlock_core::{Call, Content, LogLevel, Outcome, ProgressSink, text};
-use anstream::eprintln;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{CallCommand, Format};
@@ -23,7 +22,11 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
     let call = Call::from_json(&command.name, arguments).cancellation(cancellation.clone()).on_progress(
         ProgressSink::new(|progress| {
             let total = progress.total.map_or_else(String::new, |total| format!("/{total}"));
-            eprintln!("{FAINT}{}{total} {}{FAINT:#}", progress.done, progress.message.unwrap_or_default());
+            page::note(format_args!(
+                "{FAINT}{}{total} {}{FAINT:#}",
+                progress.done,
+                progress.message.unwrap_or_default()
+            ));
         }),
     );
     let interrupt = async {
@@ -73,7 +76,7 @@ fn show_log(outcome: &Outcome) {
             LogLevel::Warn => "warn",
             LogLevel::Error => "error",
         };
-        eprintln!("{FAINT}{level}: {}{FAINT:#}", text::single_line(&line.message));
+        page::note(format_args!("{FAINT}{level}: {}{FAINT:#}", text::single_line(&line.message)));
     }
 }
 

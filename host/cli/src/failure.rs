@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use anstream::eprintln;
-
 use crate::page;
 
 /// Wrong usage or configuration.
@@ -30,7 +28,7 @@ impl Failure {
 
     pub(crate) fn report(&self) -> ExitCode {
         let style = page::ERROR;
-        eprintln!("{style}error:{style:#} {}", self.message);
+        page::note(format_args!("{style}error:{style:#} {}", self.message));
         ExitCode::from(self.exit)
     }
 }

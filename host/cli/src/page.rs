@@ -25,11 +25,26 @@ pub(crate) fn standard_output() -> impl Write {
     anstream::stdout().lock()
 }
 
-/// Writes one JSON document.
+/// Writes one JSON document, whole or not at all. Characters that a terminal would act on are escaped; parsed, the
+/// document is the same.
 pub(crate) fn json(document: &impl Serialize) -> io::Result<()> {
-    let mut output = standard_output();
-    serde_json::to_writer_pretty(&mut output, document)?;
-    writeln!(output)
+    let plain = serde_json::to_string_pretty(document)?;
+    let mut page = String::with_capacity(plain.len() + 1);
+    for character in plain.chars() {
+        if text::is_unsafe(character) && character != '\n' {
+            let mut units = [0; 2];
+            page.extend(character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            page.push(character);
+        }
+    }
+    page.push('\n');
+    io::stdout().lock().write_all(page.as_bytes())
+}
+
+/// Writes a line to standard error; one that nobody can read is no reason to fail.
+pub(crate) fn note(line: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
 /// Writes rows under headings; the last column is as long as it is.
@@ -51,7 +66,8 @@ pub(crate) fn table<const COLUMNS: usize>(
     };
     line(headings.to_vec(), FAINT)?;
     for row in rows {
-        line(row.iter().map(String::as_str).collect(), Style::new())?;
+        let cells: Vec<_> = row.iter().map(|cell| text::single_line(cell)).collect();
+        line(cells.iter().map(AsRef::as_ref).collect(), Style::new())?;
     }
     Ok(())
 }

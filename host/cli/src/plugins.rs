@@ -25,6 +25,7 @@ struct Plugin {
     id: Option<String>,
     version: Option<String>,
     origin: Origin,
+    #[serde(serialize_with = "airlock_core::lossily")]
     path: PathBuf,
     state: &'static str,
     tools: Vec<String>,
@@ -114,7 +115,7 @@ fn plugin(status: &PluginStatus, catalogue: &[Diagnostic]) -> Plugin {
 
 fn show(document: &Document) -> std::io::Result<()> {
     let mut output = page::standard_output();
-    if document.plugins.is_empty() {
+    if document.plugins.is_empty() && document.diagnostics.is_empty() {
         writeln!(output, "no plugins: name a folder that holds some with `--plugins DIR`")?;
     } else {
         let rows: Vec<_> = document.plugins.iter().map(row).collect();

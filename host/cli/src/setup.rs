@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use airlock_core::{AtLeast, Config, Host, Origin, PluginRoot};
 use airlock_sandbox::{Sandbox, SandboxConfig};
-use anstream::eprintln;
 
 use crate::arguments::{Format, Global};
 use crate::failure::Failure;
+use crate::page;
 
 /// A person who typed a command waits for a compilation; a program that embeds the host would not.
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
@@ -99,7 +99,9 @@ impl Setup {
         match tokio::time::timeout(SILENCE, &mut loading).await {
             Ok(value) => value,
             Err(_) => {
-                eprintln!("compiling plugins; this happens once for each version of a plugin …");
+                page::note(format_args!(
+                    "compiling plugins; this happens once for each version of a plugin …"
+                ));
                 loading.await
             }
         }
@@ -110,12 +112,15 @@ impl Setup {
         let statistics = self.sandbox.statistics();
         if statistics.damaged_cache_entries > 0 {
             let entries = statistics.damaged_cache_entries;
-            eprintln!(
+            page::note(format_args!(
                 "warning: {entries} damaged entries of the compile cache were thrown away and compiled again"
-            );
+            ));
         }
         if self.verbose {
-            eprintln!("{} compiled, {} from the compile cache", statistics.compiled, statistics.from_cache);
+            page::note(format_args!(
+                "{} compiled, {} from the compile cache",
+                statistics.compiled, statistics.from_cache
+            ));
         }
     }
 }

@@ -6,6 +6,7 @@ mod configuration;
 mod enablement;
 mod ownership;
 
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub(crate) struct Conflict {
 pub(crate) struct Catalogue {
     entries: Vec<Arc<CatalogEntry>>,
     broken: Vec<BrokenPackage>,
-    conflicts: Vec<Conflict>,
+    conflicts: BTreeMap<(PluginId, ToolName), Conflict>,
     diagnostics: Vec<Diagnostic>,
     fingerprint: Digest,
 }
@@ -145,7 +146,10 @@ impl Catalogue {
         Self {
             entries: entries.into_iter().map(Arc::new).collect(),
             broken,
-            conflicts,
+            conflicts: conflicts
+                .into_iter()
+                .map(|conflict| ((conflict.plugin.clone(), conflict.tool.clone()), conflict))
+                .collect(),
             diagnostics,
             fingerprint,
         }
@@ -173,7 +177,7 @@ impl Catalogue {
 
     /// Why `plugin` does not get the name `tool`, if so.
     pub(crate) fn conflict(&self, plugin: &PluginId, tool: &ToolName) -> Option<&Conflict> {
-        self.conflicts.iter().find(|conflict| conflict.plugin == *plugin && conflict.tool == *tool)
+        self.conflicts.get(&(plugin.clone(), tool.clone()))
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::text;
+
 /// How much a diagnostic matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -139,6 +141,7 @@ impl Serialize for Code {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Location {
     /// The file or folder.
+    #[serde(serialize_with = "lossily")]
     pub path: PathBuf,
     /// Line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +158,11 @@ impl Location {
     }
 }
 
+/// A path as text, whatever its bytes: a name that is no Unicode must not make a document unwritable.
+pub fn lossily<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.path.display())?;
@@ -167,6 +175,12 @@ impl fmt::Display for Location {
         Ok(())
     }
 }
+
+/// Longest message or hint, in characters: what strangers wrote is quoted in them.
+const MAX_TEXT_CHARS: usize = 1_000;
+
+/// Longest subject, in characters.
+const MAX_SUBJECT_CHARS: usize = 100;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,13 +205,10 @@ impl Diagnostic {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        Self {
-            code,
-            subject: subject.to_string(),
-            message: message.into(),
-            hint: hint.into(),
-            location: None,
-        }
+        let bounded = |text: &str| text::single_line(&text::shorten(text, MAX_TEXT_CHARS)).into_owned();
+        let subject = text::shorten(&text::single_line(&subject.to_string()), MAX_SUBJECT_CHARS).into_owned();
+        let (message, hint) = (bounded(&message.into()), bounded(&hint.into()));
+        Self { code, subject, message, hint, location: None }
     }
 
     /// The same finding, with its place.

@@ -19,6 +19,9 @@ const MAX_DEPTH: usize = 2;
 /// How many folders of one root are looked at: four times a very large installation.
 const MAX_FOLDERS: usize = 4_096;
 
+/// How many folders of one group are looked at, so that a group spends its own allowance and not its neighbours'.
+const MAX_GROUP_FOLDERS: usize = 256;
+
 /// How many entries of one folder are read, files included.
 const MAX_ENTRIES: usize = 65_536;
 
@@ -155,19 +158,6 @@ impl Found {
         if !self.seen.insert(folder.to_owned()) {
             return;
         }
-        if self.seen.len() > MAX_FOLDERS {
-            if self.seen.len() == MAX_FOLDERS + 1 {
-                let message =
-                    format!("the plugin root holds more than {MAX_FOLDERS} folders; the rest is not read");
-                self.diagnose_root(
-                    Code::RootTooLarge,
-                    root,
-                    message,
-                    "split it into several roots".to_owned(),
-                );
-            }
-            return;
-        }
         if let Some(cause) = fs::metadata(folder).ok().as_ref().and_then(unsafe_to_trust) {
             let message = format!("the folder {} {cause}, so it is not read", folder.display());
             let hint = "make it this user's own: `chown`, `chmod o-w`".to_owned();
@@ -209,7 +199,14 @@ impl Found {
             }
         }
         children.sort();
-        for child in children {
+        let most = if depth == 0 { MAX_FOLDERS } else { MAX_GROUP_FOLDERS };
+        if children.len() > most {
+            let message =
+                format!("{} holds more than {most} folders; the rest is not read", folder.display());
+            let hint = "split it into several, or remove what is no plugin".to_owned();
+            self.diagnose_root(Code::RootTooLarge, root, message, hint);
+        }
+        for child in children.into_iter().take(most) {
             let Ok(real) = child.canonicalize() else { continue };
             if real.is_dir() && real.starts_with(real_root) {
                 self.scan(&real, real_root, root, depth + 1);
@@ -344,6 +341,18 @@ mod tests {
         package(&root.path().join("zeta"), b"{}");
         let (candidates, diagnostics) = discover(&[config_root(root.path())]);
         assert_eq!((names(&candidates), diagnostics), (vec!["zeta".to_owned()], vec![]));
+    }
+
+    #[test]
+    fn a_group_of_thousands_of_folders_hides_none_of_its_neighbours() {
+        let root = tempfile::tempdir().unwrap();
+        for number in 0..MAX_FOLDERS + 10 {
+            fs::create_dir_all(root.path().join(format!("aaa/{number}"))).unwrap();
+        }
+        package(&root.path().join("zeta"), b"{}");
+        let (candidates, diagnostics) = discover(&[config_root(root.path())]);
+        assert_eq!((names(&candidates), diagnostics[0].code), (vec!["zeta".to_owned()], Code::RootTooLarge));
+        assert!(diagnostics[0].message.contains("aaa"), "{}", diagnostics[0].message);
     }
 
     #[cfg(unix)]

@@ -79,6 +79,9 @@ pub(crate) struct Member {
     pub(crate) value: Node,
 }
 
+/// Longest message about a document, in characters: what a stranger wrote is quoted in it.
+const MAX_PROBLEM_CHARS: usize = 1_000;
+
 /// Why a document was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -105,7 +108,9 @@ impl Problem {
     /// The problem as an error about the file at `path`.
     pub(crate) fn error(&self, path: &std::path::Path) -> Error {
         let hint = self.hint.as_deref().map(|hint| format!(": {hint}")).unwrap_or_default();
-        Error::configuration(format!("{}: {self}{hint}", self.location(path)))
+        let problem = crate::text::shorten(&self.to_string(), MAX_PROBLEM_CHARS).into_owned();
+        let problem = crate::text::single_line(&problem).into_owned();
+        Error::configuration(format!("{}: {problem}{hint}", self.location(path)))
     }
 
     /// The problem's place in `path`.

@@ -66,7 +66,7 @@ pub use config::{
     LoopProtectionConfig, OnFailure, PluginEntry, PluginsConfig, PolicyEntry, ProviderTools, ProvidersConfig,
     SecretSource, SkillEntry, SkillsConfig, StoreConfig, ToolPolicy, ToolSearchConfig, ToolsConfig,
 };
-pub use diagnostic::{Code, Diagnostic, Location, Severity};
+pub use diagnostic::{Code, Diagnostic, Location, Severity, lossily};
 pub use discover::{Origin, PluginRoot};
 pub use document::RawJson;
 pub use error::{Error, ErrorKind};

@@ -161,6 +161,7 @@ impl Loader {
             .await
             .map_err(|diagnostic| match diagnostic.code {
                 Code::NotReady => Failure { diagnostic, retry: Retry::AtOnce },
+                Code::CompileTimedOut => Failure { diagnostic, retry: Retry::WithBackOff },
                 _ => lasting(diagnostic),
             })?;
         let registered = plugin.register(Registrar::new(entry), limits.for_registration()).await;

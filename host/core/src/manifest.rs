@@ -30,6 +30,9 @@ pub const MANIFEST_FILE: &str = "airlock.plugin.json";
 /// Largest manifest in bytes: a thousand tools with metadata fit, and reading one stays far under a millisecond.
 pub const MAX_MANIFEST_BYTES: u64 = 256 * 1024;
 
+/// Longest version, in bytes, with its pre-release and build parts.
+const MAX_VERSION_BYTES: usize = 64;
+
 /// What a plugin declares about itself.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -128,6 +131,10 @@ impl Manifest {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         let document = Document::from_json(bytes)?;
         let file: File = document.read()?;
+        if file.version.to_string().len() > MAX_VERSION_BYTES {
+            let message = format!("a version has at most {MAX_VERSION_BYTES} bytes");
+            return Err(document.problem_at(&["version"], message));
+        }
         let code = match (file.component, file.world) {
             (Some(component), Some(world)) => Some(Code { component, world }),
             (None, None) => None,

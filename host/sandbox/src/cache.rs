@@ -16,10 +16,13 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// Changes when the layout of the folder or of its files changes, so that older files are never read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Largest artefact that is read, in bytes: a component of 64 MiB compiles to about 2.5 times its size.
 const MAX_ARTEFACT_BYTES: u64 = 512 << 20;
+
+/// Largest record, in bytes: two digests have 143.
+const MAX_RECORD_BYTES: u64 = 256;
 
 /// What a look into the cache found.
 pub(crate) enum Lookup {
@@ -85,11 +88,17 @@ impl Cache {
     }
 
     fn try_load(&self, engine: &Engine, component: Digest) -> io::Result<Option<Component>> {
-        let recorded = match fs::read_to_string(self.record(component)) {
-            Ok(recorded) => recorded,
+        let record = self.record(component);
+        match fs::symlink_metadata(&record) {
+            // Opening a pipe would wait for a writer for ever.
+            Ok(metadata) if !metadata.is_file() || metadata.len() > MAX_RECORD_BYTES => {
+                return Err(damaged("the record is no short file"));
+            }
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
-        };
+        }
+        let recorded = fs::read_to_string(record)?;
         let path = self.artefact(component);
         if !fs::symlink_metadata(&path)?.is_file() {
             return Err(damaged("the artefact is no regular file"));
@@ -103,7 +112,7 @@ impl Cache {
         if !is_verified {
             let mut bytes = Vec::with_capacity(usize::try_from(identity.bytes).unwrap_or_default());
             (&file).take(MAX_ARTEFACT_BYTES + 1).read_to_end(&mut bytes)?;
-            if Digest::of(&bytes).to_string() != recorded {
+            if recorded != record_of(component, &bytes) {
                 return Err(damaged("the artefact's digest is not the recorded one"));
             }
         }
@@ -115,8 +124,13 @@ impl Cache {
     /// Keeps compiled code. Both files are complete or absent, whenever the process dies.
     pub(crate) fn store(&self, component: Digest, artefact: &[u8]) -> io::Result<()> {
         write_private(&self.artefact(component), artefact)?;
-        write_private(&self.record(component), Digest::of(artefact).to_string().as_bytes())
+        write_private(&self.record(component), record_of(component, artefact).as_bytes())
     }
+}
+
+/// What stands beside an artefact: which component it was made of, and its own digest.
+fn record_of(component: Digest, artefact: &[u8]) -> String {
+    format!("{component} {}", Digest::of(artefact))
 }
 
 /// Maps the very file that was verified: by its descriptor where the system can name one, so that no other file can
@@ -256,6 +270,18 @@ mod tests {
             assert!(matches!(cache.load(&engine, digest), Lookup::Damaged), "byte {place}");
             assert!(matches!(cache.load(&engine, digest), Lookup::Miss), "a damaged entry is removed");
         }
+    }
+
+    #[test]
+    fn the_code_of_another_component_is_damage() {
+        let (folder, engine) = (tempfile::tempdir().unwrap(), engine(1).unwrap());
+        let cache = Cache::open(folder.path(), &engine).unwrap();
+        let (digest, artefact) = compiled(&engine);
+        let other = Digest::of(b"other");
+        cache.store(digest, &artefact).unwrap();
+        fs::copy(cache.artefact(digest), cache.artefact(other)).unwrap();
+        fs::copy(cache.record(digest), cache.record(other)).unwrap();
+        assert!(matches!(cache.load(&engine, other), Lookup::Damaged));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use airlock_core::{Code, Diagnostic, Digest, LoadRequest, Location};
@@ -15,6 +15,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::cache::{Cache, Lookup};
+use crate::scan::scan;
 use crate::ticker::Ticker;
 use crate::workers::Workers;
 
@@ -42,11 +43,14 @@ pub(crate) struct Compiler {
     cache: Option<Cache>,
     permits: Arc<Semaphore>,
     /// Compilations that are going on, so that a second request for the same bytes joins the first.
-    running: Mutex<HashMap<Digest, (Instant, Compilation)>>,
+    running: Mutex<HashMap<Digest, Started>>,
     pub(crate) counters: Counters,
 }
 
 type Compilation = Shared<BoxFuture<'static, Result<Component, Fault>>>;
+
+/// A compilation, and the moment at which its turn came, once it has.
+type Started = (Arc<OnceLock<Instant>>, Compilation);
 
 /// Why there is no code.
 #[derive(Debug, Clone)]
@@ -94,25 +98,30 @@ impl Compiler {
             return Ok((component, digest));
         }
         let (since, compilation) = self.join(digest, bytes, workers);
-        let now = Instant::now();
-        let give_up = since + MAX_COMPILATION;
-        let mut alarm =
-            ticker.alarm(now.checked_add(request.patience).map_or(give_up, |end| end.min(give_up)));
+        // Whoever waits longer than a compilation may take waits for others' compilations too.
+        let patience = request.patience.min(MAX_COMPILATION);
+        let mut alarm = ticker.alarm(Instant::now() + patience);
         match select(compilation, &mut alarm.fired).await {
             Either::Left((result, _)) => {
                 result.map(|component| (component, digest)).map_err(|fault| fault.diagnostic(request))
             }
-            Either::Right(_) if Instant::now() < give_up => Err(Fault::new(
-                Code::NotReady,
-                format!("the component is still compiling after {} ms", since.elapsed().as_millis()),
-                "it is ready at a later assembly; `airlock plugins` compiles ahead",
-            )
-            .diagnostic(request)),
-            Either::Right(_) => Err(Fault::new(
-                Code::CompileTimedOut,
-                format!("the component takes longer than {} s to compile", MAX_COMPILATION.as_secs()),
-                "make the component smaller",
-            )
+            Either::Right(_) => Err(match since.get().map(Instant::elapsed) {
+                Some(elapsed) if elapsed >= MAX_COMPILATION => Fault::new(
+                    Code::CompileTimedOut,
+                    format!("the component takes longer than {} s to compile", MAX_COMPILATION.as_secs()),
+                    "make the component smaller",
+                ),
+                Some(elapsed) => Fault::new(
+                    Code::NotReady,
+                    format!("the component is still compiling after {} ms", elapsed.as_millis()),
+                    "it is ready at a later assembly; `airlock plugins` compiles ahead",
+                ),
+                None => Fault::new(
+                    Code::NotReady,
+                    format!("the component waits for other compilations, after {} ms", patience.as_millis()),
+                    "it is ready at a later assembly; `airlock plugins` compiles ahead",
+                ),
+            }
             .diagnostic(request)),
         }
     }
@@ -131,25 +140,23 @@ impl Compiler {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<Digest, (Instant, Compilation)>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<Digest, Started>> {
         // The lock guards a map, which no panic leaves half-changed.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The compilation of these bytes: the one that is going on, or a new one, which goes on if nobody waits for it.
-    fn join(
-        self: &Arc<Self>,
-        digest: Digest,
-        bytes: Vec<u8>,
-        workers: &Arc<Workers>,
-    ) -> (Instant, Compilation) {
+    fn join(self: &Arc<Self>, digest: Digest, bytes: Vec<u8>, workers: &Arc<Workers>) -> Started {
         let mut running = self.running();
         if let Some(started) = running.get(&digest) {
             return started.clone();
         }
+        let since = Arc::new(OnceLock::new());
+        let begun = Arc::clone(&since);
         let (compiler, blocking_workers) = (Arc::clone(self), Arc::clone(workers));
         let compilation = async move {
             let permit = Arc::clone(&compiler.permits).acquire_owned().await;
+            let _ = begun.set(Instant::now());
             let inner = Arc::clone(&compiler);
             let task = blocking_workers.spawn_blocking(move || {
                 let _permit = permit;
@@ -167,20 +174,24 @@ impl Compiler {
         }
         .boxed()
         .shared();
-        let started = (Instant::now(), compilation.clone());
+        let started = (since, compilation.clone());
         running.insert(digest, started.clone());
         workers.detach(compilation);
         started
     }
 
     fn compile(&self, digest: Digest, bytes: &[u8]) -> Result<Component, Fault> {
+        scan(bytes).map_err(|cause| {
+            let message = format!("invalid component: {cause}");
+            Fault::new(Code::ComponentInvalid, message, "build it again, or make it simpler")
+        })?;
         let component = Component::from_binary(&self.engine, bytes).map_err(|error| {
             let cause = airlock_core::text::single_line(&format!("{error:#}")).into_owned();
             let cause = airlock_core::text::shorten(&cause, 300).into_owned();
             Fault::new(
                 Code::ComponentInvalid,
                 format!("invalid component: {cause}"),
-                "build it again; the file may be cut or damaged",
+                "build it again; the file may be cut, or use a feature or a size that the sandbox does not allow",
             )
         })?;
         self.counters.compiled.fetch_add(1, Ordering::Relaxed);

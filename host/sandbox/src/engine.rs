@@ -52,8 +52,9 @@ pub(crate) fn engine(concurrent_guests: u32) -> wasmtime::Result<Engine> {
 fn pool(concurrent_guests: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::default();
     pool.total_component_instances(concurrent_guests).total_stacks(concurrent_guests);
-    // A Rust guest is 3 core instances, JavaScript 4, Python 14; each has one memory and up to 2 tables.
-    pool.total_core_instances(concurrent_guests.saturating_mul(16)).max_core_instances_per_component(32);
+    // A Rust guest is 3 core instances, JavaScript 4, Python 14; each has one memory and up to 2 tables. Every total is
+    // what all guests may have together, so that a slot of the queue always means a place in the pool.
+    pool.total_core_instances(concurrent_guests.saturating_mul(32)).max_core_instances_per_component(32);
     pool.total_memories(concurrent_guests.saturating_mul(2)).max_memories_per_component(2);
     pool.total_tables(concurrent_guests.saturating_mul(4)).max_tables_per_component(4);
     pool.max_memory_size(MAX_MEMORY_BYTES).table_elements(MAX_TABLE_ELEMENTS);

@@ -12,6 +12,7 @@ mod cache;
 mod compile;
 mod engine;
 mod sandbox;
+mod scan;
 
 // Called → executed: one invocation.
 mod invoke;

@@ -19,6 +19,9 @@ const MAX_RESOURCES: usize = 256;
 /// Random bytes that one request may ask for: keys and seeds are under a hundred.
 const MAX_RANDOM_BYTES: u64 = 64 << 10;
 
+/// Stack on which a registration is judged, in bytes: an ordinary thread's.
+const JUDGE_STACK_BYTES: usize = 8 << 20;
+
 /// Log lines kept of one invocation.
 const MAX_LOG_LINES: usize = 1_000;
 
@@ -149,13 +152,22 @@ impl registry::Host for State {
 impl State {
     fn register(
         &mut self,
-        act: impl FnOnce(&mut Registrar) -> Result<(), RegistrationError>,
+        act: impl FnOnce(&mut Registrar) -> Result<(), RegistrationError> + Send,
     ) -> Result<(), registry::RegistrationError> {
         self.count_host_call();
-        self.registrar
-            .as_mut()
-            .map_or(Err(RegistrationError::Closed), act)
-            .map_err(convert::registration_error)
+        let Some(registrar) = self.registrar.as_mut() else {
+            return Err(convert::registration_error(RegistrationError::Closed));
+        };
+        // Judging a schema recurses; the guest's fiber, on which a host call runs, has a small stack.
+        let judged = std::thread::scope(|scope| {
+            let judge = std::thread::Builder::new()
+                .stack_size(JUDGE_STACK_BYTES)
+                .spawn_scoped(scope, || act(registrar));
+            judge.ok().and_then(|judge| judge.join().ok())
+        });
+        let judged = judged
+            .unwrap_or_else(|| Err(RegistrationError::Invalid("the host could not judge it".to_owned())));
+        judged.map_err(convert::registration_error)
     }
 }
 

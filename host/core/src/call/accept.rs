@@ -12,6 +12,9 @@ use crate::text;
 /// Largest arguments in bytes of JSON: what a model can write in one answer, many times over.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
+/// The JSON library's own mark for numbers: in a document it would turn an object into a number.
+pub(super) const RESERVED_KEY: &str = "$serde_json::private";
+
 /// Judges a call. The identity comes back whatever the answer, for the record.
 pub(super) fn accept<'surface>(
     surface: &'surface Surface,
@@ -64,6 +67,9 @@ fn parse(arguments: Arguments) -> Result<Value, String> {
         Arguments::Text(source) => {
             if source.len() > MAX_ARGUMENT_BYTES {
                 return Err(format!("have {} bytes, the limit is {MAX_ARGUMENT_BYTES}", source.len()));
+            }
+            if source.contains(RESERVED_KEY) {
+                return Err(format!("contain `{RESERVED_KEY}`, which no tool may be sent"));
             }
             if source.trim().is_empty() {
                 return Ok(Value::Object(Map::new()));

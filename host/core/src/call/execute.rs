@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
-use super::accept::in_words;
+use super::accept::{RESERVED_KEY, in_words};
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
 use crate::limits::Limits;
@@ -137,6 +137,9 @@ async fn run_guest(
 /// A guest's details as a value.
 fn parse_details(tool: &Tool, source: &str) -> Result<Value, CallError> {
     within(tool, "details", source.len())?;
+    if source.contains(RESERVED_KEY) {
+        return Err(invalid_output(tool, &format!("the details contain `{RESERVED_KEY}`")));
+    }
     let details: Value = serde_json::from_str(source)
         .map_err(|error| invalid_output(tool, &format!("the details are not JSON: {error}")))?;
     if deeper_than(&details, MAX_DEPTH) {

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
+/// Longest path inside a package, in bytes.
+const MAX_PATH_BYTES: usize = 256;
+
 /// A relative path inside a package: forward slashes, no `..`, no drive, nothing hidden from a reader.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PackagePath(String);
@@ -18,8 +21,11 @@ impl PackagePath {
         let shown = crate::text::single_line(&crate::text::shorten(text, 80)).into_owned();
         let rule = "a path is relative, with forward slashes and without `..`";
         let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains([':', '\\']);
-        if text.is_empty() {
-            return Err(format!("the path is empty; {rule}"));
+        if text.is_empty() || text.len() > MAX_PATH_BYTES {
+            return Err(format!(
+                "the path has {} bytes; {rule} and of 1 to {MAX_PATH_BYTES} bytes",
+                text.len()
+            ));
         }
         if text.chars().any(crate::text::is_unsafe) {
             return Err(format!("`{shown}` holds an invisible character; {rule}"));

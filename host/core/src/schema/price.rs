@@ -160,7 +160,7 @@ impl Part {
         let mut weight = 1_u64;
         match value {
             Value::String(text) if self.reads_text => {
-                weight = weight.saturating_add(text.len() as u64 / TEXT_UNIT)
+                weight = weight.saturating_add(text.len() as u64 / TEXT_UNIT);
             }
             // A member's name may be held against a pattern too.
             Value::Object(members) if !self.any_member.is_empty() => {
@@ -259,13 +259,13 @@ impl<'schema> Reader<'schema> {
                     part.any_member.extend(self.parts_of(named.values(), depth)?);
                 }
                 ("additionalProperties" | "propertyNames", schema) => {
-                    part.any_member.push(self.part(schema, depth)?)
+                    part.any_member.push(self.part(schema, depth)?);
                 }
                 ("prefixItems" | "items", Value::Array(schemas)) => {
                     part.prefix_items.extend(self.parts_of(schemas, depth)?);
                 }
                 ("items" | "contains" | "additionalItems", schema) => {
-                    part.any_item.push(self.part(schema, depth)?)
+                    part.any_item.push(self.part(schema, depth)?);
                 }
                 ("unevaluatedProperties", schema) => {
                     part.any_member.push(self.part(schema, depth)?);
@@ -280,7 +280,7 @@ impl<'schema> Reader<'schema> {
                 ("const", value) => part.compared += places(value),
                 ("required", Value::Array(names)) => part.compared += names.len() as u64,
                 ("dependentRequired", Value::Object(named)) => {
-                    part.compared += named.values().map(places).sum::<u64>()
+                    part.compared += named.values().map(places).sum::<u64>();
                 }
                 ("uniqueItems", Value::Bool(true)) => part.compares_items = true,
                 _ => {}
