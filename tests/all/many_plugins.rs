@@ -116,6 +116,13 @@ async fn a_guard_that_cannot_be_loaded_blocks_what_it_guards() {
         "{blocked:?}"
     );
     assert!(guarded.diagnostics().iter().any(|found| found.code.as_str() == "guard-missing"));
+    let absent = surface("[plugins.entries.nobody]\ngrants = { hooks = [\"before-tool-call\"] }").await;
+    let unguarded = call(&absent).await;
+    assert_eq!(unguarded.kind.as_str(), "blocked", "a guard that was removed is missing too");
+    assert!(crate::support::text(&unguarded).contains("`nobody` is not installed"), "{unguarded:?}");
+    let off =
+        surface(&format!("[plugins]\ndeny = [\"watchdog\"]\n{}", hooks("\"before-tool-call\"", ""))).await;
+    assert_eq!(call(&off).await.kind.as_str(), "completed", "the operator switched the guard off");
     let elsewhere = surface(&hooks("{ hook = \"before-tool-call\", tools = [\"exec\"] }", "")).await;
     assert_eq!(call(&elsewhere).await.kind.as_str(), "completed");
     let ignored = surface(&hooks("\"before-tool-call\"", "on-load-failure = \"ignore\"")).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::pool::{Candidate, Source};
 use crate::catalog::CatalogEntry;
 use crate::config::{Config, OnFailure};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::hooks::HookName;
 use crate::host::Snapshot;
 use crate::id::{PluginId, ToolName};
@@ -106,6 +106,8 @@ pub(crate) struct MissingGuard {
     /// The hook, and the tools that it is about; none means all.
     pub(crate) covers: HookContract,
     pub(crate) reason: String,
+    /// Where the operator made it a guard.
+    location: Option<Location>,
 }
 
 impl MissingGuard {
@@ -120,42 +122,60 @@ impl MissingGuard {
         let message =
             format!("`{}` guards {what} with `{}`, and {}", self.plugin, self.covers.hook, self.reason);
         let hint = "mend the plugin, or set `on-load-failure = \"ignore\"` in its entry to go on without it";
-        Diagnostic::new(Code::GuardMissing, &self.plugin, message, hint)
+        let diagnostic = Diagnostic::new(Code::GuardMissing, &self.plugin, message, hint);
+        match &self.location {
+            Some(location) => diagnostic.at(location.clone()),
+            None => diagnostic,
+        }
     }
 }
 
-/// Guards that could not be loaded, or were loaded and did not register what they were granted.
+/// Guards that are not installed, could not be loaded, or were loaded and did not register what they were granted. Asked
+/// of the configuration and not of what is installed: a guard that somebody removed is missing too.
 pub(super) fn missing_guards(
     snapshot: &Snapshot,
     owners: &BTreeMap<PluginId, Arc<Loaded>>,
     failures: &BTreeMap<PluginId, Diagnostic>,
 ) -> Vec<MissingGuard> {
     let mut missing = Vec::new();
-    for entry in snapshot.catalogue.entries() {
-        let id = &entry.manifest.id;
-        let is_ignored = snapshot
-            .config
-            .entry(id, entry.origin)
-            .is_some_and(|entry| entry.on_load_failure == OnFailure::Ignore);
-        let is_switched_off =
-            entry.refusal.as_ref().is_some_and(|refusal| refusal.code == Code::PluginDisabled);
-        if is_ignored || is_switched_off {
+    for (id, written) in &snapshot.config.file().plugins.entries {
+        if written.on_load_failure == OnFailure::Ignore {
             continue;
         }
-        for covers in
-            granted_hooks(&snapshot.config, entry).into_iter().filter(|granted| granted.hook.is_fail_closed())
-        {
-            let registered = |loaded: &Arc<Loaded>| {
-                loaded.registration.handlers.iter().any(|handler| handler.hook == covers.hook)
-            };
-            let failure = entry.refusal.as_ref().or_else(|| failures.get(id));
-            let reason = match (failure, owners.get(id)) {
-                (Some(failure), _) => format!("could not be loaded: {}", failure.message),
-                (None, Some(loaded)) if registered(loaded) => continue,
-                (None, Some(_)) => "did not register that hook".to_owned(),
-                (None, None) => "could not be loaded".to_owned(),
-            };
-            missing.push(MissingGuard { plugin: id.clone(), covers, reason });
+        let guards = |covers: &HookContract| covers.hook.is_fail_closed();
+        let mut lacks = |covers: HookContract, reason: String| {
+            let location = snapshot.config.location(&["plugins", "entries", id.as_str(), "grants"]);
+            missing.push(MissingGuard { plugin: id.clone(), covers, reason, location });
+        };
+        let copies =
+            snapshot.catalogue.entries().iter().filter(|entry| {
+                entry.manifest.id == *id && snapshot.config.entry(id, entry.origin).is_some()
+            });
+        // Of several copies the one that is used counts.
+        match copies.min_by_key(|entry| entry.refusal.is_some()) {
+            None => {
+                for covers in written.grants.hooks.iter().filter(|covers| guards(covers)) {
+                    lacks(covers.clone(), "is not installed, or its manifest cannot be read".to_owned());
+                }
+            }
+            Some(entry)
+                if entry.refusal.as_ref().is_some_and(|refusal| refusal.code == Code::PluginDisabled) => {}
+            Some(entry) => {
+                let failure = entry.refusal.as_ref().or_else(|| failures.get(id));
+                for covers in granted_hooks(&snapshot.config, entry).into_iter().filter(guards) {
+                    let is_registered = |loaded: &Arc<Loaded>| {
+                        loaded.registration.handlers.iter().any(|handler| handler.hook == covers.hook)
+                    };
+                    match (failure, owners.get(id)) {
+                        (Some(failure), _) => {
+                            lacks(covers, format!("could not be loaded: {}", failure.message));
+                        }
+                        (None, Some(loaded)) if is_registered(loaded) => {}
+                        (None, Some(_)) => lacks(covers, "did not register that hook".to_owned()),
+                        (None, None) => lacks(covers, "could not be loaded".to_owned()),
+                    }
+                }
+            }
         }
     }
     missing
