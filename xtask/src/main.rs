@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod bench;
 mod demo;
+mod fuzz;
 mod guests;
 mod process;
 mod test;
@@ -20,6 +21,7 @@ usage: cargo xtask VERB
   bench                         measure, as ratios to plain Wasmtime, and write docs/performance.md
   guests [--debian-toolchain]   build the sample plugins and lay them out in target/plugins and
                                 target/hostile-plugins; the option forces the fallback toolchain
+  fuzz [--seconds N] [TARGET]   feed documents that no person would write to each target, for a minute or N seconds
   tidy                          check what needs no compiler
   test                          run every check there is, in order
 ";
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(),
         ["guests"] => guests::build(guests::Toolchain::Available),
         ["guests", "--debian-toolchain"] => guests::build(guests::Toolchain::Debian),
+        ["fuzz", words @ ..] => fuzz::run(words),
         ["tidy"] => tidy::check(),
         ["test"] => test::run(),
         ["help" | "--help" | "-h"] => {
