@@ -48,7 +48,8 @@ pub(crate) fn run() -> Result<()> {
 fn formatting() -> Result<()> {
     provide("rustfmt", &["fmt", "--version"])?;
     execute(&mut cargo(".", &["fmt", "--all", "--check"]))?;
-    execute(&mut cargo("sample-plugins", &["fmt", "--check"]))
+    execute(&mut cargo("sample-plugins", &["fmt", "--check"]))?;
+    execute(&mut cargo("fuzz", &["fmt", "--check"]))
 }
 
 fn lints() -> Result<()> {

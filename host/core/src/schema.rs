@@ -29,12 +29,24 @@ const MAX_VIOLATION_CHARS: usize = 300;
 /// Longest path of one violation, in characters: it consists of keys that the model wrote.
 const MAX_PATH_CHARS: usize = 200;
 
+/// How many patterns a schema may have: real ones have a handful, and each may take a megabyte and ten milliseconds.
+const MAX_PATTERNS: usize = 64;
+
 /// How large a compiled pattern may be, in bytes. `a{1000}{1000}` would take gigabytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// Why a schema is refused, as the end of a sentence that begins with "the … schema".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaProblem(String);
+
+/// Longest text about a schema, in characters: what an author wrote is quoted in it.
+const MAX_PROBLEM_CHARS: usize = 500;
+
+impl SchemaProblem {
+    fn new(problem: impl AsRef<str>) -> Self {
+        Self(text::single_line(&text::shorten(problem.as_ref(), MAX_PROBLEM_CHARS)).into_owned())
+    }
+}
 
 impl fmt::Display for SchemaProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,12 +99,12 @@ impl ContractSchema {
                 None => object_schema(members),
                 Some(Value::String(kind)) if kind == "object" => Value::Object(members),
                 Some(other) => {
-                    return Err(SchemaProblem(format!(
+                    return Err(SchemaProblem::new(format!(
                         "has the root type {other}; arguments are always an object, so use \"object\""
                     )));
                 }
             },
-            other => return Err(SchemaProblem(format!("is {}; write a JSON object", kind_of(&other)))),
+            other => return Err(SchemaProblem::new(format!("is {}; write a JSON object", kind_of(&other)))),
         };
         Self::compile(source)
     }
@@ -104,16 +116,16 @@ impl ContractSchema {
     pub fn for_details(source: &str) -> Result<Self, SchemaProblem> {
         match parse(source)? {
             source @ (Value::Object(_) | Value::Bool(_)) => Self::compile(source),
-            other => Err(SchemaProblem(format!("is {}; write a JSON object", kind_of(&other)))),
+            other => Err(SchemaProblem::new(format!("is {}; write a JSON object", kind_of(&other)))),
         }
     }
 
     fn compile(source: Value) -> Result<Self, SchemaProblem> {
         if deeper_than(&source, MAX_DEPTH) {
-            return Err(SchemaProblem(format!("is nested deeper than {MAX_DEPTH} levels; flatten it")));
+            return Err(SchemaProblem::new(format!("is nested deeper than {MAX_DEPTH} levels; flatten it")));
         }
         if let Some((pointer, reference)) = external_reference(&source) {
-            return Err(SchemaProblem(format!(
+            return Err(SchemaProblem::new(format!(
                 "refers to `{}` at `{pointer}`; only references inside the schema (`#…`) are allowed",
                 text::single_line(&text::shorten(&reference, 120))
             )));
@@ -124,11 +136,17 @@ impl ContractSchema {
             members.shift_remove("$schema");
         }
         if names_a_dialect(&source) {
-            return Err(SchemaProblem(
-                "changes its dialect with a `$schema` below its root; remove that".to_owned(),
+            return Err(SchemaProblem::new(
+                "changes its dialect with a `$schema` below its root; remove that",
             ));
         }
-        let price = Price::of(&source).map_err(SchemaProblem)?;
+        let patterns = patterns(&source);
+        if patterns > MAX_PATTERNS {
+            return Err(SchemaProblem::new(format!(
+                "has {patterns} patterns, the limit is {MAX_PATTERNS}; use fewer"
+            )));
+        }
+        let price = Price::of(&source).map_err(SchemaProblem::new)?;
         let validator = jsonschema::options()
             .with_draft(jsonschema::Draft::Draft202012)
             .offline()
@@ -145,7 +163,7 @@ impl ContractSchema {
                 let cause = text::shorten(&cause, MAX_VIOLATION_CHARS);
                 let place =
                     if at.is_empty() { String::new() } else { format!(" at `{}`", text::shorten(&at, 120)) };
-                SchemaProblem(format!("does not compile{place}: {cause}"))
+                SchemaProblem::new(format!("does not compile{place}: {cause}"))
             })?;
         Ok(Self { source: Arc::new(source), validator: Arc::new(validator), price: Arc::new(price) })
     }
@@ -191,12 +209,12 @@ fn explain(error: &jsonschema::ValidationError<'_>) -> String {
 
 fn parse(source: &str) -> Result<Value, SchemaProblem> {
     if source.len() > MAX_SCHEMA_BYTES {
-        return Err(SchemaProblem(format!(
+        return Err(SchemaProblem::new(format!(
             "has {} bytes, the limit is {MAX_SCHEMA_BYTES}; make it smaller",
             source.len()
         )));
     }
-    serde_json::from_str(source).map_err(|error| SchemaProblem(format!("is not JSON: {error}")))
+    serde_json::from_str(source).map_err(|error| SchemaProblem::new(format!("is not JSON: {error}")))
 }
 
 fn object_schema(mut members: Map<String, Value>) -> Value {
@@ -222,6 +240,25 @@ pub(crate) fn deeper_than(value: &Value, levels: usize) -> bool {
         Value::Array(items) => items.iter().any(|item| deeper_than(item, levels - 1)),
         Value::Object(members) => members.values().any(|member| deeper_than(member, levels - 1)),
         _ => false,
+    }
+}
+
+/// How many patterns a schema has at most; data that only looks like one counts too.
+fn patterns(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => members
+            .iter()
+            .map(|(keyword, value)| {
+                let here = match (keyword.as_str(), value) {
+                    ("pattern", Value::String(_)) => 1,
+                    ("patternProperties", Value::Object(named)) => named.len(),
+                    _ => 0,
+                };
+                here + patterns(value)
+            })
+            .sum(),
+        Value::Array(items) => items.iter().map(patterns).sum(),
+        _ => 0,
     }
 }
 
@@ -323,6 +360,9 @@ mod tests {
         for bad in ["^(?!tmp)", "[", "a{1000}{1000}", "(a)\\1"] {
             refused(&with(bad), "does not compile");
         }
+        let many: Map<String, Value> =
+            (0..MAX_PATTERNS + 1).map(|number| (format!(".{{9}}{number}"), json!({}))).collect();
+        refused(&json!({ "patternProperties": many }).to_string(), "has 65 patterns, the limit is 64");
         let schema = ContractSchema::for_arguments(&with("^(a+)+$")).unwrap();
         assert_eq!(schema.violations(&json!({"s": "a".repeat(40) + "!"})).len(), 1);
     }
@@ -356,6 +396,22 @@ mod tests {
         assert!(ContractSchema::for_details(&nested(66)).unwrap_err().to_string().contains("deeper than 64"));
         refused(&nested(5_000), "is not JSON: recursion limit");
         refused(&format!("{{\"description\": \"{}\"}}", "x".repeat(MAX_SCHEMA_BYTES)), "the limit is 65536");
+    }
+
+    #[test]
+    fn what_an_author_wrote_is_quoted_short_and_visible() {
+        for source in [
+            json!({ "type": "\u{feff}\u{202e}" }),
+            json!({ "type": ["x".repeat(9_000)] }),
+            json!({ "properties": { "\u{202e}": { "$ref": "http://x" } } }),
+            json!({ "properties": { "k".repeat(9_000): { "$ref": "http://x" } } }),
+        ] {
+            let problem = ContractSchema::for_arguments(&source.to_string()).unwrap_err().to_string();
+            assert!(
+                problem.chars().count() <= MAX_PROBLEM_CHARS + 200 && !problem.contains(text::is_unsafe),
+                "{problem}"
+            );
+        }
     }
 
     #[test]

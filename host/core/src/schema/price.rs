@@ -111,6 +111,9 @@ impl Price {
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
+                    if *total > MAX_EVALUATIONS {
+                        return;
+                    }
                     let below = self
                         .descend(&here, |part| part.properties.get(name).into_iter().chain(&part.any_member));
                     self.go_on(member, &below, total);
@@ -118,6 +121,9 @@ impl Price {
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
+                    if *total > MAX_EVALUATIONS {
+                        return;
+                    }
                     let below = self.descend(&here, |part| {
                         part.prefix_items.get(index).into_iter().chain(&part.any_item)
                     });
@@ -148,7 +154,7 @@ impl Price {
     }
 
     fn go_on(&self, value: &Value, looks: &HashMap<usize, u64>, total: &mut u64) {
-        if !looks.is_empty() && *total <= MAX_EVALUATIONS {
+        if !looks.is_empty() {
             self.count(value, looks, total);
         }
     }
