@@ -57,6 +57,12 @@ impl Config {
         if let Some((path_in_file, message)) = file.limits.problem() {
             return Err(document.problem_at(&path_in_file, message).error(path));
         }
+        if let Some(name) =
+            file.secrets.iter().find(|(_, source)| source.env.is_some() == source.file.is_some())
+        {
+            let message = "a secret comes from exactly one of `env` and `file`";
+            return Err(document.problem_at(&["secrets", name.0], message).error(path));
+        }
         Ok(Self { file, source: Some(Source { path: path.to_owned(), document }) })
     }
 
@@ -464,6 +470,10 @@ mod tests {
         check(
             "[hooks]\ntimeouts = { before-tool-cal = 1 }",
             "airlock.toml:2:14: `hooks.timeouts.before-tool-cal`: unknown value `before-tool-cal`: did you mean `before-tool-call`?",
+        );
+        check(
+            "[secrets]\na = {}",
+            "airlock.toml:2:1: `secrets.a`: a secret comes from exactly one of `env` and `file`",
         );
         check("a = ", "airlock.toml:1:5: string values must be quoted, expected literal string: write TOML");
     }

@@ -8,7 +8,9 @@ use crate::run::RunContext;
 pub(super) fn staleness(exposed: &ExposedTool, run: &RunContext, current: &Snapshot) -> Option<String> {
     let Owner::Plugin(id) = &exposed.owner else { return None };
     let name = &exposed.tool.name;
-    let Some(entry) = current.catalogue.entries().iter().find(|entry| entry.manifest.id == *id) else {
+    // Of several copies the one that is used counts.
+    let copies = current.catalogue.entries().iter().filter(|entry| entry.manifest.id == *id);
+    let Some(entry) = copies.min_by_key(|entry| entry.refusal.is_some()) else {
         return Some(format!("`{id}` is no longer installed"));
     };
     if entry.refusal.is_none() && Some(entry.fingerprint) != exposed.fingerprint {
