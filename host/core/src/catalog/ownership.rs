@@ -37,10 +37,10 @@ pub(super) fn settle_duplicate_ids(entries: &mut [CatalogEntry]) {
                 let winner = others
                     .filter(|(_, (origin, _))| *origin == strongest)
                     .map(|(_, (_, shown))| shown.as_str());
-                let winner = winner.collect::<Vec<_>>().join(" and ");
+                let winner = listed(winner);
                 (Code::PluginShadowed, format!("version {} is shadowed by {winner}", entry.manifest.version))
             } else if is_tied {
-                let rivals = others.map(|(_, (_, shown))| shown.as_str()).collect::<Vec<_>>().join(" and ");
+                let rivals = listed(others.map(|(_, (_, shown))| shown.as_str()));
                 (Code::PluginDuplicate, format!("the id also belongs to {rivals}; neither loads"))
             } else {
                 continue;
@@ -154,5 +154,16 @@ fn rank(claimants: &[&CatalogEntry]) -> (Origin, bool) {
 /// The other claimants in words.
 fn rivals(claimants: &[&CatalogEntry], one: &CatalogEntry) -> String {
     let others = claimants.iter().filter(|entry| entry.manifest.id != one.manifest.id);
-    others.map(|entry| format!("`{}` ({})", entry.manifest.id, entry.origin)).collect::<Vec<_>>().join(", ")
+    listed(others.map(|entry| format!("`{}` ({})", entry.manifest.id, entry.origin)))
+}
+
+/// The first three in words, and how many more there are: a thousand copies must not each name all others.
+fn listed(items: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+    const NAMED: usize = 3;
+    let all: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    let mut words = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(" and ");
+    if all.len() > NAMED {
+        words.push_str(&format!(" and {} more", all.len() - NAMED));
+    }
+    words
 }
