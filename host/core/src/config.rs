@@ -4,6 +4,7 @@
 //! no effect; what a key does is decided where it is used.
 
 mod entry;
+mod plugins;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -14,14 +15,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diagnostic::Location;
-use crate::document::{Document, RawJson};
+use crate::document::Document;
 use crate::error::Error;
 use crate::hooks::HookName;
-use crate::id::{PluginId, ToolName};
-use crate::limits::{AtLeast, Limits, LimitsCeiling};
-use crate::manifest::FileAccess;
+use crate::id::ToolName;
+use crate::limits::{AtLeast, Limits};
 
 pub use entry::PolicyEntry;
+pub use plugins::{FilesystemGrant, Grants, LimitsEntry, OnFailure, PluginEntry, PluginsConfig};
 pub use tools::{AgentTools, ProviderTools, ToolPolicy, ToolsConfig};
 
 /// Largest configuration in bytes: thousands of entries, and still read in a millisecond.
@@ -139,107 +140,6 @@ pub struct File {
     pub store: StoreConfig,
     /// What records hold.
     pub audit: AuditConfig,
-}
-
-/// `[plugins]`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct PluginsConfig {
-    /// False: no plugin at all.
-    pub enabled: bool,
-    /// Folders of origin `config`, relative to the file.
-    pub roots: Vec<PathBuf>,
-    /// Present: only these.
-    pub allow: Option<Vec<PluginId>>,
-    /// Never these.
-    pub deny: Vec<PluginId>,
-    /// What is said about single plugins.
-    pub entries: BTreeMap<PluginId, PluginEntry>,
-}
-
-impl Default for PluginsConfig {
-    fn default() -> Self {
-        Self { enabled: true, roots: Vec::new(), allow: None, deny: Vec::new(), entries: BTreeMap::new() }
-    }
-}
-
-/// `[plugins.entries.ID]`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct PluginEntry {
-    /// On or off, whatever the default is.
-    pub enabled: Option<bool>,
-    /// Needed to accept a plugin that a workspace brings; binds the entry to that origin.
-    pub origin: Option<crate::discover::Origin>,
-    /// The plugin's configuration, validated against its manifest's `configSchema`.
-    pub config: Option<RawJson>,
-    /// What a guard that cannot load does to the events it covers.
-    pub on_load_failure: OnFailure,
-    /// What a failing `before-prompt-build` handler does.
-    pub on_hook_failure: OnFailure,
-    /// Honour `toolMetadata.profiles`.
-    pub join_profiles: bool,
-    /// Lower limits than `[limits]`.
-    pub limits: LimitsEntry,
-    /// Milliseconds by hook.
-    pub hook_timeouts: BTreeMap<HookName, AtLeast<1>>,
-    /// What it may reach of what it asks for.
-    pub grants: Grants,
-}
-
-/// What happens when a guard is missing or fails.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    /// The event takes the hook's failure action.
-    #[default]
-    Refuse,
-    /// The event goes on without it.
-    Ignore,
-}
-
-/// `[plugins.entries.ID.grants]`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Grants {
-    /// Hosts.
-    pub network: Vec<crate::manifest::HostPattern>,
-    /// Secrets by name.
-    pub secrets: Vec<String>,
-    /// A store of its own.
-    pub key_value: bool,
-    /// Folders.
-    pub filesystem: Vec<FilesystemGrant>,
-    /// Hooks over others.
-    pub hooks: Vec<crate::manifest::HookContract>,
-}
-
-/// One granted folder.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct FilesystemGrant {
-    /// The folder's name.
-    pub path: String,
-    /// What may be done there.
-    pub access: FileAccess,
-}
-
-/// Limits of one plugin, each lower than the operator's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct LimitsEntry {
-    /// Wall clock in milliseconds.
-    pub timeout_ms: Option<AtLeast<1>>,
-    /// Fuel.
-    pub fuel: Option<AtLeast<1_000>>,
-    /// Bytes of memory.
-    pub memory_bytes: Option<AtLeast<65_536>>,
-}
-
-impl LimitsEntry {
-    pub(crate) fn ceiling(&self) -> LimitsCeiling {
-        LimitsCeiling { timeout_ms: self.timeout_ms, fuel: self.fuel, memory_bytes: self.memory_bytes }
-    }
 }
 
 /// `[limits]`.
@@ -427,7 +327,7 @@ mod tests {
     fn the_whole_schema_is_read() {
         let config = Config::from_toml(WHOLE.as_bytes(), Path::new("/etc/airlock.toml")).unwrap();
         let file = config.file();
-        let github = &file.plugins.entries[&PluginId::parse("github").unwrap()];
+        let github = &file.plugins.entries[&crate::id::PluginId::parse("github").unwrap()];
         assert_eq!(github.config.as_ref().unwrap().0["org"], "acme");
         assert_eq!(github.grants.hooks.len(), 2);
         assert_eq!(github.limits.timeout_ms.unwrap().get(), 10_000);
