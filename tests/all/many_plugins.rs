@@ -87,6 +87,30 @@ async fn the_operator_says_who_owns_a_contested_name() {
 }
 
 #[tokio::test]
+async fn a_shadowed_copy_lends_its_limits_to_nobody() {
+    let (config, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (folder, fuel) in [(&config, 900_000_000), (&user, 1_000)] {
+        let path =
+            package(folder.path(), "twice", &["echo"], Some(&component("echo"))).join("airlock.plugin.json");
+        let mut manifest: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        manifest["limits"] = json!({ "fuel": fuel });
+        fs::write(path, manifest.to_string()).unwrap();
+    }
+    // Either folder may sort last, so both ways round.
+    for (strong, weak, fuel) in [(&config, &user, 900_000_000), (&user, &config, 1_000)] {
+        let weak =
+            airlock_core::PluginRoot { path: weak.path().to_owned(), origin: airlock_core::Origin::User };
+        let builder = crate::support::builder(&[]).plugin_root(root(strong.path())).plugin_root(weak);
+        let surface = builder.build().await.unwrap().assemble(RunContext::new("tester")).await;
+        let outcome = crate::support::call(&surface, "echo", r#"{"text": "a"}"#).await;
+        match fuel {
+            1_000 => assert_eq!(surface.tools().count(), 0, "it cannot even register on so little"),
+            _ => assert_eq!(outcome.receipt.guest.unwrap().fuel_limit, fuel),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_guard_that_cannot_be_loaded_blocks_what_it_guards() {
     let folder = tempfile::tempdir().unwrap();
     let path = package(folder.path(), "watchdog", &[], Some(b"")).join("airlock.plugin.json");

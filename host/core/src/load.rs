@@ -95,7 +95,9 @@ impl Loader {
         clock: Arc<dyn Clock>,
         previous: Option<&Self>,
     ) -> Self {
-        let slots = catalogue.entries().iter().map(|entry| {
+        // Of several copies of one id only the one that is used has a slot, with its own limits and fingerprint.
+        let used = catalogue.entries().iter().filter(|entry| entry.refusal.is_none());
+        let slots = used.map(|entry| {
             let written = config.entry(&entry.manifest.id, entry.origin).map(|entry| entry.limits.ceiling());
             let limits = limits.lowered_by(&entry.manifest.limits).lowered_by(&written.unwrap_or_default());
             let key = (entry.fingerprint, limits);
