@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::HookName;
-use crate::id::{CallId, ToolName};
+use crate::id::CallId;
 use crate::plugin::ProgressSink;
 use crate::surface::{ExposedTool, Surface};
 
@@ -151,9 +151,4 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
         Err(refusal) => *refusal,
     };
     persist::persist(surface, identity, executed, trail)
-}
-
-/// The canonical form of a name that a model wrote, if it could be one.
-fn canonical(written: &str) -> Option<ToolName> {
-    ToolName::canonicalise(written).ok()
 }

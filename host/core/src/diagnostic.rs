@@ -211,10 +211,10 @@ impl Diagnostic {
         Self { code, subject, message, hint, location: None }
     }
 
-    /// The same finding, with its place.
+    /// The same finding, with its place, where there is one.
     #[must_use]
-    pub fn at(mut self, location: Location) -> Self {
-        self.location = Some(location);
+    pub fn at(mut self, location: impl Into<Option<Location>>) -> Self {
+        self.location = location.into();
         self
     }
 

@@ -120,7 +120,7 @@ impl ContractSchema {
         }
     }
 
-    fn compile(source: Value) -> Result<Self, SchemaProblem> {
+    fn compile(mut source: Value) -> Result<Self, SchemaProblem> {
         if deeper_than(&source, MAX_DEPTH) {
             return Err(SchemaProblem::new(format!("is nested deeper than {MAX_DEPTH} levels; flatten it")));
         }
@@ -130,7 +130,6 @@ impl ContractSchema {
                 text::single_line(&text::shorten(&reference, 120))
             )));
         }
-        let mut source = source;
         // A contract schema is 2020-12 whatever it calls itself; the validator would otherwise switch its dialect.
         if let Value::Object(members) = &mut source {
             members.shift_remove("$schema");

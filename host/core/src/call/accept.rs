@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
-use super::{AcceptedCall, Arguments, Call, CallError, CallKind, Identity, canonical};
+use super::{AcceptedCall, Arguments, Call, CallError, CallKind, Identity};
+use crate::id::ToolName;
 use crate::schema::{MAX_DEPTH, Violation, deeper_than};
 use crate::surface::Surface;
 use crate::text;
@@ -22,7 +23,7 @@ pub(super) fn accept<'surface>(
     trail: &mut Trail<'_>,
 ) -> (Identity, Result<AcceptedCall<'surface>, Executed>) {
     let id = call.id.unwrap_or_else(|| surface.next_call_id());
-    let name = canonical(&call.tool);
+    let name = ToolName::canonicalise(&call.tool).ok();
     let shown = name
         .as_ref()
         .map_or_else(|| text::single_line(&text::shorten(&call.tool, 80)).into_owned(), ToString::to_string);

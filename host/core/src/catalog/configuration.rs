@@ -20,11 +20,7 @@ pub(super) fn configure(
     let written = config.entry(id, entry.origin).and_then(|entry| entry.config.as_ref()).map(|json| &json.0);
     let path = ["plugins", "entries", id.as_str(), "config"];
     let invalid = |message: String, hint: &str, location: Option<Location>| {
-        let diagnostic = Diagnostic::new(Code::ConfigInvalid, id, message, hint);
-        Box::new(match location {
-            Some(location) => diagnostic.at(location),
-            None => diagnostic,
-        })
+        Box::new(Diagnostic::new(Code::ConfigInvalid, id, message, hint).at(location))
     };
     let mut value = written.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let Some(source) = &entry.manifest.config_schema else {

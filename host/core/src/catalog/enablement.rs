@@ -25,11 +25,7 @@ pub(super) fn disabled(config: &Config, id: &PluginId, origin: Origin) -> Option
     let plugins = &config.file().plugins;
     let entry = config.entry(id, origin);
     let off = |path: &[&str], message: String, hint: String| {
-        let diagnostic = Diagnostic::new(Code::PluginDisabled, id, message, hint);
-        Some(match config.location(path) {
-            Some(location) => diagnostic.at(location),
-            None => diagnostic,
-        })
+        Some(Diagnostic::new(Code::PluginDisabled, id, message, hint).at(config.location(path)))
     };
     if !plugins.enabled {
         return off(
@@ -93,12 +89,8 @@ pub(super) fn unmatched(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagno
             |name| format!("did you mean `{name}`?"),
         );
         let message = format!("the configuration names the plugin `{id}`, which is not installed");
-        let diagnostic = Diagnostic::new(Code::PluginUnknown, &id, message, hint);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        match config.location(&path) {
-            Some(location) => diagnostic.at(location),
-            None => diagnostic,
-        }
+        Diagnostic::new(Code::PluginUnknown, &id, message, hint).at(config.location(&path))
     };
     written.into_iter().map(finding).collect()
 }

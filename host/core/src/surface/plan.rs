@@ -122,11 +122,7 @@ impl MissingGuard {
         let message =
             format!("`{}` guards {what} with `{}`, and {}", self.plugin, self.covers.hook, self.reason);
         let hint = "mend the plugin, or set `on-load-failure = \"ignore\"` in its entry to go on without it";
-        let diagnostic = Diagnostic::new(Code::GuardMissing, &self.plugin, message, hint);
-        match &self.location {
-            Some(location) => diagnostic.at(location.clone()),
-            None => diagnostic,
-        }
+        Diagnostic::new(Code::GuardMissing, &self.plugin, message, hint).at(self.location.clone())
     }
 }
 
