@@ -81,7 +81,7 @@ pub use manifest::{
     HookContract, HostPattern, JsonPointer, KeyValueRequest, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest,
     NetworkRequest, PackagePath, Permissions, SecretRequest, ToolMetadata, World,
 };
-pub use native::{NativeCall, NativeTool};
+pub use native::{Binding, NativeCall, NativeTool};
 pub use plugin::{
     Answer, Invocation, Invoked, LoadRequest, LogLevel, LogLine, Micros, Plugin, Progress, ProgressSink,
     Registered, Sandbox, Stop, Usage,

@@ -1,0 +1,1 @@
+//! Native tools for an agent that edits code.
