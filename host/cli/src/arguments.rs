@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use airlock_core::RunContext;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::run::RunFlags;
 
 /// A plugin host for AI agents: third-party tools run in a sandbox, and every decision can be explained.
 #[derive(Debug, Parser)]
@@ -117,52 +118,4 @@ pub(crate) struct CallCommand {
 
     #[command(flatten)]
     pub(crate) run: RunFlags,
-}
-
-/// The run that a surface is assembled for.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Run")]
-pub(crate) struct RunFlags {
-    /// Whose turn it is.
-    #[arg(long, value_name = "NAME", default_value = "cli")]
-    agent: String,
-
-    /// Which conversation [default: the agent's name].
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
-
-    /// The model's provider; needs `--model`.
-    #[arg(long, value_name = "NAME", requires = "model")]
-    provider: Option<String>,
-
-    /// The model; needs `--provider`.
-    #[arg(long, value_name = "NAME", requires = "provider")]
-    model: Option<String>,
-
-    /// Size of the model's context: larger ones read longer results.
-    #[arg(long, value_name = "TOKENS", requires = "model")]
-    context_tokens: Option<u32>,
-
-    /// The run's workspace folder.
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<String>,
-}
-
-impl RunFlags {
-    /// The run context that the flags describe.
-    pub(crate) fn context(&self) -> RunContext {
-        let mut run = RunContext::new(&self.agent);
-        if let Some(session) = &self.session {
-            run.session.clone_from(session);
-            run.session_key.clone_from(session);
-        }
-        if let (Some(provider), Some(model)) = (&self.provider, &self.model) {
-            run = run.provider(provider, model);
-        }
-        if let Some(model) = &mut run.model {
-            model.context_tokens = self.context_tokens;
-        }
-        run.workspace.clone_from(&self.workspace);
-        run
-    }
 }

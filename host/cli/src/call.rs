@@ -17,7 +17,7 @@ const MAX_PARAMETER_BYTES: u64 = 2 << 20;
 
 pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode, Failure> {
     let arguments = parameters(&command.params)?;
-    let surface = setup.with_progress(setup.host.assemble(command.run.context())).await;
+    let surface = setup.with_progress(setup.host.assemble(command.run.context()?)).await;
     let cancellation = CancellationToken::new();
     let call = Call::from_json(&command.name, arguments).cancellation(cancellation.clone()).on_progress(
         ProgressSink::new(|progress| {

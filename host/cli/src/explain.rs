@@ -11,7 +11,7 @@ use crate::page::{self, ERROR, FAINT, GOOD, STRONG};
 use crate::setup::Setup;
 
 pub(crate) async fn run(command: &ExplainCommand, setup: &Setup) -> Result<ExitCode, Failure> {
-    let explanation = setup.with_progress(setup.host.explain(&command.name, command.run.context())).await;
+    let explanation = setup.with_progress(setup.host.explain(&command.name, command.run.context()?)).await;
     match setup.format {
         Format::Json => page::json(&explanation)?,
         Format::Human => show(&explanation)?,

@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod page;
 mod plugins;
+mod run;
 mod schema;
 mod setup;
 mod tools;

@@ -29,7 +29,7 @@ struct Tool<'surface> {
 }
 
 pub(crate) async fn run(command: &ToolsCommand, setup: &Setup) -> Result<ExitCode, Failure> {
-    let surface = setup.with_progress(setup.host.assemble(command.run.context())).await;
+    let surface = setup.with_progress(setup.host.assemble(command.run.context()?)).await;
     let document = document(&surface);
     match setup.format {
         Format::Json => page::json(&document)?,
@@ -66,9 +66,18 @@ fn show(document: &Document<'_>) -> std::io::Result<()> {
         let rows: Vec<_> = document
             .removed
             .iter()
-            .map(|removal| [removal.name.to_string(), removal.plugin.to_string(), removal.reason.clone()])
+            .map(|removal| {
+                let more = removal.rules.len().saturating_sub(1);
+                let more = match more {
+                    0 => String::new(),
+                    1 => " (and 1 more rule)".to_owned(),
+                    more => format!(" (and {more} more rules)"),
+                };
+                let reason = format!("{}{more}", removal.reason);
+                [removal.name.to_string(), removal.plugin.to_string(), removal.stage.to_string(), reason]
+            })
             .collect();
-        page::table(&mut output, ["REMOVED", "PLUGIN", "REASON"], &rows)?;
+        page::table(&mut output, ["REMOVED", "PLUGIN", "STAGE", "REASON"], &rows)?;
     }
     for diagnostic in document.diagnostics {
         writeln!(output)?;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::discover::{Candidate, Origin};
+use crate::document::Source;
 use crate::id::{Digest, PluginId, ToolName};
 use crate::manifest::Manifest;
 
@@ -30,8 +31,10 @@ pub struct CatalogEntry {
     pub(crate) component: Option<PathBuf>,
     /// Its configuration as JSON, with defaults; what the guest reads.
     pub(crate) configuration: Arc<serde_json::Value>,
-    /// Why the plugin as a whole is not used, if so: a fault, or somebody's decision.
-    pub refusal: Option<Diagnostic>,
+    /// Every reason why the plugin as a whole is not used: faults and decisions, the first one first.
+    pub refusals: Vec<Diagnostic>,
+    /// The manifest's text with its places.
+    pub(crate) source: Source,
     /// Changes whenever the manifest, the component's file or the configuration does.
     pub(crate) fingerprint: Digest,
 }
@@ -109,34 +112,35 @@ impl Catalogue {
         for entry in &mut entries {
             if native_tools.iter().any(|name| name.as_str() == entry.manifest.id.as_str()) {
                 let id = &entry.manifest.id;
-                entry.refusal.get_or_insert(
+                entry.refusals.push(
                     Diagnostic::new(
                         Code::PluginNameTaken,
                         id,
                         format!("the plugin id `{id}` is the name of a native tool, so policy entries could mean either"),
                         "give the plugin another id",
                     )
-                    .at(Location::path(entry.folder.join(crate::manifest::MANIFEST_FILE))),
+                    .at(entry.source.location(&["id"])),
                 );
             }
         }
         for entry in &mut entries {
             let id = entry.manifest.id.clone();
-            let disabled = enablement::disabled(config, &id, entry.origin);
-            entry.refusal = entry.refusal.take().or(disabled);
-            if entry.refusal.is_none() {
+            let decisions = enablement::disabled(config, &id, entry.origin);
+            if entry.refusals.is_empty() {
                 match configuration::configure(config, entry, configuration) {
                     Ok(value) => entry.configuration = Arc::new(value),
-                    Err(diagnostic) => entry.refusal = Some(*diagnostic),
+                    Err(diagnostic) => entry.refusals.push(*diagnostic),
                 }
             }
+            // What somebody decided comes before a fault that it makes unimportant.
+            entry.refusals.splice(0..0, decisions);
             let configuration = entry.configuration.to_string();
             entry.fingerprint =
                 Digest::of_parts([entry.fingerprint.as_bytes().as_slice(), configuration.as_bytes()]);
         }
         let conflicts = ownership::settle_tools(&entries, native_tools, config);
         diagnostics.extend(broken.iter().map(|package| package.diagnostic.clone()));
-        diagnostics.extend(entries.iter().filter_map(|entry| entry.refusal.clone()));
+        diagnostics.extend(entries.iter().filter_map(|entry| entry.refusal().cloned()));
         diagnostics.extend(conflicts.iter().map(|conflict| conflict.diagnostic.clone()));
         diagnostics.extend(ownership::contested_capabilities(&entries));
         diagnostics.extend(enablement::unmatched(config, &entries));
@@ -184,7 +188,7 @@ impl Catalogue {
 fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
     let bytes = candidate.manifest.as_deref().map_err(|diagnostic| Box::new(diagnostic.clone()))?;
     let path = candidate.manifest_path();
-    let manifest = Manifest::parse(bytes).map_err(|problem| {
+    let (manifest, document) = Manifest::parse(bytes).map_err(|problem| {
         let (code, otherwise) = if problem.is_syntax {
             (Code::ManifestSyntax, "write strict JSON, without comments or trailing commas")
         } else {
@@ -194,7 +198,8 @@ fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
         let hint = problem.hint.clone().unwrap_or_else(|| otherwise.to_owned());
         Box::new(Diagnostic::new(code, subject, problem.to_string(), hint).at(problem.location(&path)))
     })?;
-    let (mut component, mut refusal, mut identity) = (None, None, String::new());
+    let source = Source { path, document };
+    let (mut component, mut refusals, mut identity) = (None, Vec::new(), String::new());
     if let Some(code) = &manifest.code {
         match candidate.file(&code.component) {
             Ok((file, metadata)) => {
@@ -203,7 +208,7 @@ fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
             }
             Err(error) => {
                 let file = code.component.as_str();
-                refusal = Some(
+                refusals.push(
                     Diagnostic::new(
                         Code::ComponentMissing,
                         &manifest.id,
@@ -224,18 +229,32 @@ fn read(candidate: &Candidate) -> Result<CatalogEntry, Box<Diagnostic>> {
         folder,
         component,
         configuration,
-        refusal,
+        refusals,
+        source,
         fingerprint,
     })
 }
 
-#[cfg(test)]
 impl CatalogEntry {
+    /// Why the plugin as a whole is not used, if it is not.
+    pub fn refusal(&self) -> Option<&Diagnostic> {
+        self.refusals.first()
+    }
+
+    /// Where the manifest says something about a tool.
+    pub(crate) fn metadata_location(&self, tool: &ToolName, field: &str) -> Location {
+        self.source.location(&["toolMetadata", tool.as_str(), field])
+    }
+
     /// An entry of a plugin that lies nowhere.
-    pub(crate) fn of_manifest(manifest: Manifest) -> Self {
+    #[cfg(test)]
+    pub(crate) fn of_manifest(source: &str) -> Self {
+        let (manifest, document) = Manifest::parse(source.as_bytes()).unwrap();
         let configuration = Arc::new(serde_json::Value::Object(serde_json::Map::new()));
         let (origin, folder, fingerprint) = (Origin::Config, PathBuf::from("/p"), manifest.digest);
-        Self { manifest, origin, folder, component: None, configuration, refusal: None, fingerprint }
+        let (source, component) = (Source { path: "/p/airlock.plugin.json".into(), document }, None);
+        let refusals = Vec::new();
+        Self { manifest, origin, folder, component, configuration, refusals, source, fingerprint }
     }
 }
 

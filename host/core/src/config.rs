@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diagnostic::Location;
-use crate::document::Document;
+use crate::document::{Document, Problem, Source};
 use crate::error::Error;
 use crate::hooks::HookName;
 use crate::id::ToolName;
@@ -23,6 +23,7 @@ use crate::limits::{AtLeast, Limits};
 
 pub use entry::PolicyEntry;
 pub use plugins::{FilesystemGrant, Grants, LimitsEntry, OnFailure, PluginEntry, PluginsConfig};
+pub(crate) use tools::WrittenPolicy;
 pub use tools::{AgentTools, ProviderTools, ToolPolicy, ToolsConfig};
 
 /// Largest configuration in bytes: thousands of entries, and still read in a millisecond.
@@ -33,13 +34,6 @@ const MAX_CONFIG_BYTES: usize = 1 << 20;
 pub struct Config {
     file: File,
     source: Option<Source>,
-}
-
-/// Where the configuration was read from, so that rules can be shown with their line.
-#[derive(Debug, Clone)]
-struct Source {
-    path: PathBuf,
-    document: Document,
 }
 
 impl Config {
@@ -90,10 +84,14 @@ impl Config {
 
     /// Where the value at `path` stands; `None` if the configuration has no file.
     pub(crate) fn location(&self, path: &[&str]) -> Option<Location> {
-        let source = self.source.as_ref()?;
-        let position = source.document.position(path);
-        let (line, column) = (Some(position.line), Some(position.column));
-        Some(Location { path: source.path.clone(), line, column })
+        self.source.as_ref().map(|source| source.location(path))
+    }
+
+    /// An error about the value at `path`, which only its use brings to light.
+    pub(crate) fn problem(&self, path: &[&str], message: String, hint: Option<String>) -> Error {
+        let Some(source) = &self.source else { return Error::configuration(message) };
+        let problem = source.document.problem_at(path, message);
+        Problem { hint, ..problem }.error(&source.path)
     }
 
     /// The operator's limits of every invocation.

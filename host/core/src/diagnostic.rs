@@ -123,6 +123,16 @@ codes! {
     GuardMissing = "guard-missing", Error;
     /// Two owners declare one tool name.
     ToolConflict = "tool-conflict", Error;
+    /// An entry of a policy can match nothing, and changes nothing.
+    PolicyUnmatched = "policy-unmatched", Warning;
+    /// An entry of a policy is a tool's name and a plugin's id; it means the tool.
+    PolicyAmbiguous = "policy-ambiguous", Warning;
+    /// A run names a purpose that the configuration does not have; it gets no tools.
+    PurposeUnknown = "purpose-unknown", Error;
+    /// Runs started one another too often; the last one gets no tools.
+    LineageTooDeep = "lineage-too-deep", Error;
+    /// A factory, or a native tool that is made for each run, failed; its tools are missing from this surface.
+    FactoryFailed = "factory-failed", Error;
 }
 
 impl fmt::Display for Code {

@@ -169,6 +169,21 @@ impl Document {
     }
 }
 
+/// A document and the file that it was read from, so that a rule in it can be shown with its line.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) path: std::path::PathBuf,
+    pub(crate) document: Document,
+}
+
+impl Source {
+    /// Where the value at `path` stands in the file.
+    pub(crate) fn location(&self, path: &[&str]) -> Location {
+        let Position { line, column } = self.document.position(path);
+        Location { path: self.path.clone(), line: Some(line), column: Some(column) }
+    }
+}
+
 impl Problem {
     fn syntax(position: Position, message: impl Into<String>, hint: Option<&str>) -> Self {
         let hint = hint.map(Into::into);

@@ -5,11 +5,10 @@
 use serde::Serialize;
 
 use crate::call::CallKind;
-use crate::catalog::CatalogEntry;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::host::PluginStatus;
 use crate::id::ToolName;
-use crate::surface::{Owner, Rule, Stage, Surface};
+use crate::surface::{Owner, Rule, Surface};
 use crate::text;
 
 /// How far something has come.
@@ -152,7 +151,11 @@ fn explain_tool(
             (State::Registered, Owner::Plugin(id)) => {
                 format!("the code of `{id}` registered it{}", reasons(surface, id.as_str()))
             }
-            (State::Exposed, _) => format!("it is on the surface of this run of `{}`", surface.run().agent),
+            (State::Exposed, _) => format!(
+                "it is on the surface of this run of `{}`; every layer permits it: {}",
+                surface.run().agent,
+                surface.layers_in_words()
+            ),
             (State::Called, _) => "a call with arguments that fit its schema is accepted".to_owned(),
             (State::Executed, _) => "nothing stands between an accepted call and its execution".to_owned(),
         });
@@ -216,7 +219,6 @@ fn explain_tool(
 
 /// Where a declared tool that is not on the surface stopped.
 fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Stop {
-    let entry = &status.entry;
     if let Err(failure) = &status.loaded {
         return Stop::by(State::Registered, failure);
     }
@@ -228,32 +230,15 @@ fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Sto
     if let Some(finding) = unregistered {
         return Stop::by(State::Registered, finding);
     }
-    let owner = Owner::Plugin(entry.manifest.id.clone());
+    let owner = Owner::Plugin(status.entry.manifest.id.clone());
     let removal =
         surface.removed().iter().find(|removal| removal.name.as_str() == name && removal.plugin == owner);
     let Some(removal) = removal else {
         let reason = "it is registered and was left out of this surface without a record".to_owned();
         return Stop { at: State::Exposed, reason, rules: Vec::new(), fix: "report this".to_owned() };
     };
-    let fix = match removal.stage {
-        Stage::Optional => {
-            format!("name `{name}`, its plugin or a glob in an `allow` or `also-allow` of the operator's")
-        }
-        Stage::Availability => {
-            "authenticate the provider in `providers.authenticated`, or configure the plugin".to_owned()
-        }
-        Stage::Conflict => conflict_fix(name, entry, surface),
-        Stage::Enablement => "correct or enable its plugin".to_owned(),
-        Stage::Factory => "register the tool itself".to_owned(),
-    };
-    Stop { at: State::Exposed, reason: removal.reason.clone(), rules: removal.rules.clone(), fix }
-}
-
-fn conflict_fix(name: &str, entry: &CatalogEntry, surface: &Surface) -> String {
-    let catalogue = &surface.snapshot().catalogue;
-    let tool = entry.manifest.contracts.tools.iter().find(|tool| tool.as_str() == name);
-    let conflict = tool.and_then(|tool| catalogue.conflict(&entry.manifest.id, tool));
-    conflict.map_or_else(|| "rename one of the tools".to_owned(), |conflict| conflict.diagnostic.hint.clone())
+    let (reason, rules, fix) = (removal.reason.clone(), removal.rules.clone(), removal.fix.clone());
+    Stop { at: State::Exposed, reason, rules, fix }
 }
 
 fn explain_plugin(shown: String, surface: &Surface, plugins: &[PluginStatus]) -> Explanation {

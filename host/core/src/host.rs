@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 
 use crate::catalog::{CatalogEntry, Catalogue, MissingConfiguration};
 use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
+use crate::config::{Config, PolicyEntry};
 use crate::diagnostic::Diagnostic;
 use crate::discover::{Origin, PluginRoot, discover};
 use crate::error::Error;
@@ -19,11 +19,13 @@ use crate::explain::{Explanation, explain};
 use crate::id::{CallId, Digest, ToolName};
 use crate::limits::Limits;
 use crate::load::{Loaded, Loader};
+use crate::manifest::ToolMetadata;
 use crate::native::NativeTool;
 use crate::plugin::Sandbox;
+use crate::policy::Policy;
 use crate::run::RunContext;
-use crate::surface::Surface;
-use crate::tool::Tool;
+use crate::surface::{Candidate, Surface, candidates};
+use crate::tool::{Tool, ToolDescriptor};
 
 /// How long an assembly waits for a plugin that is still compiling: a person waits two seconds without wondering.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(2);
@@ -45,7 +47,7 @@ pub(crate) struct Shared {
 struct Parts {
     sandbox: Arc<dyn Sandbox>,
     roots: Vec<PluginRoot>,
-    natives: Vec<NativeRegistration>,
+    natives: Vec<Arc<NativeRegistration>>,
     limits: Option<Limits>,
     patience: Duration,
     clock: Arc<dyn Clock>,
@@ -60,7 +62,9 @@ pub(crate) struct Snapshot {
     pub(crate) config: Config,
     pub(crate) catalogue: Catalogue,
     pub(crate) loader: Loader,
-    pub(crate) natives: Vec<NativeRegistration>,
+    /// Everything that a surface could have.
+    pub(crate) candidates: Vec<Arc<Candidate>>,
+    pub(crate) policy: Policy,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -68,6 +72,10 @@ pub(crate) struct Snapshot {
 #[derive(Debug, Clone)]
 pub(crate) struct NativeRegistration {
     pub(crate) tool: Arc<Tool>,
+    /// As the implementation gave it, to tell whether one that is made for a run differs.
+    pub(crate) descriptor: ToolDescriptor,
+    pub(crate) metadata: ToolMetadata,
+    pub(crate) groups: Vec<String>,
     pub(crate) implementation: Arc<dyn NativeTool>,
 }
 
@@ -83,8 +91,8 @@ impl Parts {
             config.plugin_roots().into_iter().map(|path| PluginRoot { path, origin: Origin::Config }),
         );
         let names: Vec<ToolName> = self.natives.iter().map(|native| native.tool.name.clone()).collect();
-        let (candidates, diagnostics) = discover(&roots);
-        let catalogue = Catalogue::build(candidates, diagnostics, &names, &config, self.configuration);
+        let (packages, diagnostics) = discover(&roots);
+        let catalogue = Catalogue::build(packages, diagnostics, &names, &config, self.configuration);
         let (sandbox, clock) = (Arc::clone(&self.sandbox), Arc::clone(&self.clock));
         let loader = Loader::new(
             &catalogue,
@@ -95,9 +103,11 @@ impl Parts {
             clock,
             previous.map(|old| &old.loader),
         );
+        let candidates = candidates(&self.natives, &catalogue);
+        let policy = Policy::compile(&config, &catalogue, &candidates)?;
         let generation = previous.map_or(0, |old| old.generation) + 1;
-        let (natives, clock) = (self.natives.clone(), Arc::clone(&self.clock));
-        Ok(Snapshot { generation, config, catalogue, loader, natives, clock })
+        let clock = Arc::clone(&self.clock);
+        Ok(Snapshot { generation, config, catalogue, loader, candidates, policy, clock })
     }
 }
 
@@ -139,7 +149,10 @@ impl Host {
 
     /// Findings about what is installed, from manifests and configuration alone.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.0.current().catalogue.diagnostics().to_vec()
+        let snapshot = self.0.current();
+        let mut diagnostics = snapshot.catalogue.diagnostics().to_vec();
+        diagnostics.extend_from_slice(snapshot.policy.diagnostics());
+        diagnostics
     }
 
     /// Packages whose manifest cannot be used: folder, origin and what is wrong.
@@ -177,7 +190,7 @@ impl Host {
     /// began; older surfaces can only lose tools. An error changes nothing.
     ///
     /// # Errors
-    /// If a limit makes no sense.
+    /// If a limit makes no sense, or the policy names a profile or group that does not exist.
     pub fn reload(&self, config: Config) -> Result<(), Error> {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         let next = self.0.parts.snapshot(config, Some(&current))?;
@@ -189,7 +202,7 @@ impl Host {
 /// Loads whatever can be loaded of one snapshot.
 async fn inspect(snapshot: &Snapshot) -> Vec<PluginStatus> {
     join_all(snapshot.catalogue.entries().iter().map(|entry| async move {
-        let loaded = match (&entry.refusal, &entry.manifest.code) {
+        let loaded = match (entry.refusal(), &entry.manifest.code) {
             (Some(refusal), _) => Err(refusal.clone()),
             (None, None) => Ok(None),
             (None, Some(_)) => snapshot.loader.load(entry).await.map(Some),
@@ -292,8 +305,8 @@ impl HostBuilder {
     }
 }
 
-fn accept_natives(natives: &[Arc<dyn NativeTool>]) -> Result<Vec<NativeRegistration>, Error> {
-    let mut accepted: Vec<NativeRegistration> = Vec::new();
+fn accept_natives(natives: &[Arc<dyn NativeTool>]) -> Result<Vec<Arc<NativeRegistration>>, Error> {
+    let mut accepted: Vec<Arc<NativeRegistration>> = Vec::new();
     for implementation in natives {
         let descriptor = implementation.descriptor();
         let name = ToolName::parse(&descriptor.name)
@@ -303,8 +316,18 @@ fn accept_natives(natives: &[Arc<dyn NativeTool>]) -> Result<Vec<NativeRegistrat
         }
         let tool = Tool::accept(name.clone(), &descriptor)
             .map_err(|cause| Error::configuration(format!("the native tool `{name}` is refused: {cause}")))?;
-        accepted
-            .push(NativeRegistration { tool: Arc::new(tool), implementation: Arc::clone(implementation) });
+        let mut groups = Vec::new();
+        for group in implementation.groups() {
+            if group == "plugins" || PolicyEntry::parse(&format!("group:{group}")).is_err() {
+                let message =
+                    format!("the native tool `{name}` is in the group `{group}`, which cannot be one");
+                return Err(Error::configuration(message));
+            }
+            groups.push(group.to_owned());
+        }
+        let (tool, implementation) = (Arc::new(tool), Arc::clone(implementation));
+        let metadata = implementation.metadata();
+        accepted.push(Arc::new(NativeRegistration { tool, descriptor, metadata, groups, implementation }));
     }
     Ok(accepted)
 }

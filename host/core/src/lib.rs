@@ -48,6 +48,7 @@ mod registry;
 // Registered → exposed.
 mod explain;
 mod host;
+mod policy;
 mod surface;
 
 // Exposed → called → executed.
@@ -83,9 +84,10 @@ pub use manifest::{
 };
 pub use native::{Binding, NativeCall, NativeTool};
 pub use plugin::{
-    Answer, Invocation, Invoked, LoadRequest, LogLevel, LogLine, Micros, Plugin, Progress, ProgressSink,
-    Registered, Sandbox, Stop, Usage,
+    Answer, Bound, BoundDescriptor, Invocation, Invoked, LoadRequest, LogLevel, LogLine, Materialisation,
+    Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox, Stop, Usage,
 };
+pub use policy::Capture;
 pub use registry::{
     Exposure, RegisteredFactory, RegisteredHandler, RegisteredTool, Registrar, Registration,
     RegistrationError,

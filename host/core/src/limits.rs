@@ -65,6 +65,11 @@ impl Limits {
         Self { timeout: self.timeout.min(Duration::from_secs(5)), ..self }
     }
 
+    /// The limits for a factory, which an assembly waits for: the same fuel and memory, two seconds at most.
+    pub fn for_factory(self) -> Self {
+        Self { timeout: self.timeout.min(Duration::from_secs(2)), ..self }
+    }
+
     /// These limits, lowered by what `ceiling` asks for. Nothing is ever raised.
     #[must_use]
     pub fn lowered_by(self, ceiling: &LimitsCeiling) -> Self {

@@ -16,7 +16,7 @@ use crate::id::{Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::manifest::MANIFEST_FILE;
 use crate::plugin::{LoadRequest, Plugin, Sandbox, Stop};
-use crate::registry::{RegisteredTool, Registrar, Registration};
+use crate::registry::{RegisteredFactory, RegisteredTool, Registrar, Registration};
 use crate::text;
 
 /// A plugin whose code was compiled and whose `register` agreed to be run.
@@ -28,12 +28,42 @@ pub struct Loaded {
     pub registration: Registration,
     /// What each of its invocations may use.
     pub(crate) limits: Limits,
+    /// Where in the registration a name is: a plugin may have a thousand.
+    places: BTreeMap<ToolName, Registered>,
+}
+
+/// What a plugin registered under a name, as its place in the list.
+#[derive(Debug, Clone, Copy)]
+enum Registered {
+    Tool(usize),
+    Factory(usize),
 }
 
 impl Loaded {
+    fn new(plugin: Arc<dyn Plugin>, registration: Registration, limits: Limits) -> Self {
+        let tools = registration.tools.iter().enumerate();
+        let tools = tools.map(|(place, tool)| (tool.tool.name.clone(), Registered::Tool(place)));
+        let factories = registration.factories.iter().enumerate().flat_map(|(place, factory)| {
+            factory.names.iter().map(move |name| (name.clone(), Registered::Factory(place)))
+        });
+        let places = tools.chain(factories).collect();
+        Self { plugin, registration, limits, places }
+    }
+
     /// The static tool of that name.
     pub(crate) fn tool(&self, name: &ToolName) -> Option<&RegisteredTool> {
-        self.registration.tools.iter().find(|registered| registered.tool.name == *name)
+        match self.places.get(name)? {
+            Registered::Tool(place) => self.registration.tools.get(*place),
+            Registered::Factory(_) => None,
+        }
+    }
+
+    /// The factory that claims that name.
+    pub(crate) fn factory(&self, name: &ToolName) -> Option<&RegisteredFactory> {
+        match self.places.get(name)? {
+            Registered::Tool(_) => None,
+            Registered::Factory(place) => self.registration.factories.get(*place),
+        }
     }
 }
 
@@ -96,7 +126,7 @@ impl Loader {
         previous: Option<&Self>,
     ) -> Self {
         // Of several copies of one id only the one that is used has a slot, with its own limits and fingerprint.
-        let used = catalogue.entries().iter().filter(|entry| entry.refusal.is_none());
+        let used = catalogue.entries().iter().filter(|entry| entry.refusals.is_empty());
         let slots = used.map(|entry| {
             let written = config.entry(&entry.manifest.id, entry.origin).map(|entry| entry.limits.ceiling());
             let limits = limits.lowered_by(&entry.manifest.limits).lowered_by(&written.unwrap_or_default());
@@ -110,7 +140,7 @@ impl Loader {
 
     /// The loaded plugin, or why it cannot be. A failure is remembered; one that may pass is tried again later.
     pub(crate) async fn load(&self, entry: &CatalogEntry) -> LoadResult {
-        if let Some(refusal) = &entry.refusal {
+        if let Some(refusal) = entry.refusal() {
             return Err(refusal.clone());
         }
         let Some(((_, limits), slot)) = self.slots.get(&entry.manifest.id) else {
@@ -190,7 +220,7 @@ impl Loader {
         if let Some(guard) = registered.registrar.refused_guard() {
             return Err(lasting(guard.clone()));
         }
-        Ok(Loaded { plugin, registration: registered.registrar.close(), limits })
+        Ok(Loaded::new(plugin, registered.registrar.close(), limits))
     }
 }
 

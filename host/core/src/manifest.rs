@@ -124,11 +124,11 @@ impl Manifest {
                 format!("{} has {} bytes, the limit is {MAX_MANIFEST_BYTES}", path.display(), bytes.len());
             return Err(Error::configuration(message));
         }
-        Self::parse(bytes).map_err(|problem| problem.error(path))
+        Self::parse(bytes).map(|(manifest, _)| manifest).map_err(|problem| problem.error(path))
     }
 
-    /// Reads the exact bytes of a manifest file.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
+    /// Reads the exact bytes of a manifest file; the document comes along, for the places in it.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<(Self, Document), Problem> {
         let document = Document::from_json(bytes)?;
         let file: File = document.read()?;
         if file.version.to_string().len() > MAX_VERSION_BYTES {
@@ -184,7 +184,7 @@ impl Manifest {
                 "ask for that host, or name another".to_owned(),
             ));
         }
-        Ok(Self {
+        let manifest = Self {
             id: file.id,
             version: file.version,
             name: file.name,
@@ -198,7 +198,8 @@ impl Manifest {
             limits: file.limits,
             skills: file.skills,
             digest: Digest::of(bytes),
-        })
+        };
+        Ok((manifest, document))
     }
 
     /// The facts about one declared tool; all defaults where the manifest says nothing.
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_whole_schema_is_read() {
-        let manifest = Manifest::parse(WHOLE.as_bytes()).unwrap();
+        let (manifest, _) = Manifest::parse(WHOLE.as_bytes()).unwrap();
         assert_eq!(manifest.id.as_str(), "github");
         assert_eq!(manifest.version, semver::Version::new(1, 2, 0));
         assert_eq!(manifest.code.as_ref().unwrap().component.as_str(), "github.wasm");

@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::manifest::Permissions;
 use crate::registry::Registrar;
 use crate::run::RunContext;
-use crate::tool::Content;
+use crate::tool::{Content, ToolDescriptor};
 
 /// Turns components into plugins that can be run.
 pub trait Sandbox: Send + Sync + fmt::Debug {
@@ -48,6 +48,9 @@ pub trait Plugin: Send + Sync + fmt::Debug {
     /// Runs `register`. What the guest registers is judged by the registrar, which comes back whatever happens.
     fn register(&self, registrar: Registrar, limits: Limits) -> BoxFuture<'_, Registered>;
 
+    /// Asks a factory for the tools of one run.
+    fn materialise(&self, request: Materialisation) -> BoxFuture<'_, Materialised>;
+
     /// Runs one tool call.
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Invoked>;
 }
@@ -63,6 +66,44 @@ pub struct Registered {
     pub usage: Usage,
 }
 
+/// Which factory to ask, for which run.
+#[derive(Debug, Clone)]
+pub struct Materialisation {
+    /// The plugin's own number for it.
+    pub factory: u32,
+    /// The run.
+    pub run: Arc<RunContext>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// What a factory answered.
+#[derive(Debug)]
+pub struct Materialised {
+    /// Its tools, unchecked; the inner error is the guest's own message.
+    pub end: Result<Result<Vec<BoundDescriptor>, String>, Stop>,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// A tool as a factory made it, unchecked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundDescriptor {
+    /// The tool.
+    pub descriptor: ToolDescriptor,
+    /// JSON that comes back with each call.
+    pub binding: Option<String>,
+}
+
+/// The factory that made a tool, and what it bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// The plugin's own number for it.
+    pub factory: u32,
+    /// JSON, as the factory wrote it.
+    pub binding: Option<String>,
+}
+
 /// One call of one tool, ready to run.
 #[derive(Debug, Clone)]
 pub struct Invocation {
@@ -72,6 +113,8 @@ pub struct Invocation {
     pub tool: ToolName,
     /// The final arguments as JSON.
     pub arguments: String,
+    /// The factory that made the tool for this run, if one did.
+    pub bound: Option<Bound>,
     /// The run that the call belongs to.
     pub run: Arc<RunContext>,
     /// What it may use.

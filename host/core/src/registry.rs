@@ -352,8 +352,7 @@ mod tests {
             r#"{{"id": "p", "version": "1.0.0", "component": "p.wasm", "world": "airlock:plugin@0.1.0",
                 "contracts": {{"tools": ["a", "b"], "hooks": {hooks}}}}}"#
         );
-        let manifest = crate::manifest::Manifest::parse(manifest.as_bytes()).unwrap();
-        Registrar::new(&CatalogEntry::of_manifest(manifest))
+        Registrar::new(&CatalogEntry::of_manifest(&manifest))
     }
 
     fn options(tools: &[&str]) -> HookOptions {

@@ -1,6 +1,19 @@
 //! Where and for whom a run happens: every field is attested by the host, none comes from a model or a plugin.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+
+use crate::config::PolicyEntry;
+use crate::diagnostic::Location;
+use crate::document::{Document, Source};
+use crate::error::Error;
+use crate::id::ToolName;
+use crate::policy::Capture;
+
+/// Largest run context in bytes: a capture of ten thousand tools fits.
+const MAX_RUN_BYTES: usize = 1 << 20;
 
 /// One turn of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
@@ -10,10 +23,13 @@ pub struct RunContext {
     /// The agent whose turn it is.
     pub agent: String,
     /// Stable name of the conversation; the agent's name by default.
+    #[serde(default)]
     pub session_key: String,
-    /// This incarnation of the conversation.
+    /// This incarnation of the conversation; the agent's name by default.
+    #[serde(default)]
     pub session: String,
-    /// This turn.
+    /// This turn; `run` by default.
+    #[serde(default)]
     pub run: String,
     /// The run that started this one.
     #[serde(default)]
@@ -48,7 +64,37 @@ pub struct RunContext {
     /// Whether the run's own commands are confined.
     #[serde(default)]
     pub sandboxed: bool,
+    /// Tools that the model's provider brings itself; they win over tools of the same name.
+    #[serde(default)]
+    pub native_model_tools: Vec<ToolName>,
+    /// The special purpose of the run, whose closed list in `[tools.purposes]` caps it.
+    #[serde(default)]
+    pub purpose: Option<String>,
+    /// This run's own cap, in the language of policy entries. Present: only these. Empty: none.
+    #[serde(default)]
+    pub tools_allow: Option<Vec<PolicyEntry>>,
+    /// The surface that was captured when a scheduled run was planned: a cap.
+    #[serde(default)]
+    pub captured: Option<Capture>,
+    /// The surface of the run that started this one: a cap.
+    #[serde(default)]
+    pub inherited: Option<Capture>,
+    /// The file it was read from.
+    #[serde(skip)]
+    pub(crate) source: ReadFrom,
 }
+
+/// Where a run context was read from. Two contexts that say the same are equal, wherever they stand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReadFrom(Option<Arc<Source>>);
+
+impl PartialEq for ReadFrom {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ReadFrom {}
 
 impl RunContext {
     /// A run of `agent` started by a person, about which nothing else is known.
@@ -70,7 +116,91 @@ impl RunContext {
             authenticated_providers: Vec::new(),
             client_capabilities: Vec::new(),
             sandboxed: false,
+            native_model_tools: Vec::new(),
+            purpose: None,
+            tools_allow: None,
+            captured: None,
+            inherited: None,
+            source: ReadFrom::default(),
         }
+    }
+
+    /// Reads the bytes of the JSON file at `path`, which attests the run; only `agent` is required.
+    ///
+    /// # Errors
+    /// The first fault, with file, line, column, field and what was probably meant.
+    pub fn from_json(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        if bytes.len() > MAX_RUN_BYTES {
+            let message =
+                format!("{} has {} bytes, the limit is {MAX_RUN_BYTES}", path.display(), bytes.len());
+            return Err(Error::configuration(message));
+        }
+        let document = Document::from_json(bytes).map_err(|problem| problem.error(path))?;
+        let mut run: Self = document.read().map_err(|problem| problem.error(path))?;
+        let default = Self::new(&run.agent);
+        for (written, default) in [
+            (&mut run.session_key, default.session_key),
+            (&mut run.session, default.session),
+            (&mut run.run, default.run),
+        ] {
+            if written.is_empty() {
+                *written = default;
+            }
+        }
+        run.source = ReadFrom(Some(Arc::new(Source { path: path.to_owned(), document })));
+        Ok(run)
+    }
+
+    /// Where the file of the run says this, if it was read from one.
+    pub(crate) fn location(&self, path: &[&str]) -> Option<Location> {
+        self.source.0.as_ref().map(|source| source.location(path))
+    }
+
+    /// The same run, capped by a surface that was captured earlier: how a scheduled run keeps what its planner had, at
+    /// most.
+    #[must_use]
+    pub fn capped(mut self, capture: Capture) -> Self {
+        self.captured = Some(capture);
+        self
+    }
+
+    /// The run as plugins see it: these providers are usable too, because the operator says so.
+    pub(crate) fn authenticated_at(mut self, providers: &[String]) -> Self {
+        self.authenticated_providers.extend_from_slice(providers);
+        self.authenticated_providers.sort();
+        self.authenticated_providers.dedup();
+        self
+    }
+
+    /// Whether another run started this one.
+    pub(crate) fn is_child(&self) -> bool {
+        self.trigger == Trigger::Subagent || self.parent_run.is_some() || self.inherited.is_some()
+    }
+
+    /// How many runs started one another before this one.
+    pub(crate) fn depth(&self) -> u32 {
+        let inherited = self.inherited.as_ref().map_or(0, |capture| capture.depth().saturating_add(1));
+        inherited.max(self.captured.as_ref().map_or(0, Capture::depth))
+    }
+
+    /// The run of a child: what it leaves open is as in `parent`, and it is confined where `parent` is.
+    pub(crate) fn child_of(mut self, parent: &Self, capture: Capture) -> Self {
+        self.trigger = Trigger::Subagent;
+        self.parent_run = Some(parent.run.clone());
+        self.sandboxed |= parent.sandboxed;
+        self.workspace = self.workspace.or_else(|| parent.workspace.clone());
+        self.model = self.model.or_else(|| parent.model.clone());
+        self.channel = self.channel.or_else(|| parent.channel.clone());
+        self.delivery = self.delivery.or_else(|| parent.delivery.clone());
+        self.requester = self.requester.or_else(|| parent.requester.clone());
+        if self.authenticated_providers.is_empty() {
+            self.authenticated_providers.clone_from(&parent.authenticated_providers);
+        }
+        if self.client_capabilities.is_empty() {
+            self.client_capabilities.clone_from(&parent.client_capabilities);
+        }
+        self.inherited = Some(capture);
+        self
     }
 
     /// The same run, read by this model.

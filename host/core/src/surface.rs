@@ -2,9 +2,12 @@
 //!
 //! Only a [`Surface`] hands out exposed tools, and only it accepts calls.
 
+mod factory;
+mod materialise;
 mod narrow;
 mod plan;
 mod pool;
+mod removal;
 mod stale;
 
 use std::collections::BTreeMap;
@@ -12,26 +15,34 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome};
-use crate::diagnostic::{Diagnostic, Location};
+use crate::config::PolicyEntry;
+use crate::diagnostic::Diagnostic;
 use crate::discover::Origin;
+use crate::error::Error;
 use crate::hooks::HookName;
 use crate::host::{Shared, Snapshot};
 use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::load::Loaded;
 use crate::native::NativeTool;
-use crate::plugin::Plugin;
+use crate::plugin::{Bound, Plugin};
+use crate::policy::{Capture, CapturedTool, MAX_LINEAGE};
 use crate::run::RunContext;
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
 pub(crate) use plan::MissingGuard;
+pub(crate) use pool::{Candidate, Source, candidates};
+pub(crate) use removal::Cause;
+pub use removal::{Removal, Rule, Stage};
 
-/// Who implements a tool.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+use narrow::Rules;
+
+/// Who implements a tool; as text `core` or a plugin's id.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
     /// The host's own code.
     Core,
@@ -47,6 +58,24 @@ impl fmt::Display for Owner {
         })
     }
 }
+
+impl Serialize for Owner {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Owner {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "core" {
+            return Ok(Self::Core);
+        }
+        PluginId::parse(&text).map(Self::Plugin).map_err(serde::de::Error::custom)
+    }
+}
+
+crate::schemas::text_schema!(Owner, "`core`, or a plugin's id");
 
 /// A tool that survived assembly for one run.
 #[derive(Debug)]
@@ -65,81 +94,24 @@ pub struct ExposedTool {
 }
 
 /// What runs when the tool is called.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Implementation {
     Native(Arc<dyn NativeTool>),
-    Guest(Arc<dyn Plugin>, Limits),
-}
-
-/// At which step of the assembly a tool was removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Its plugin is off, or cannot be used.
-    Enablement,
-    /// None of the providers and settings that it needs is there.
-    Availability,
-    /// It is optional and nothing opts in.
-    Optional,
-    /// Another owner has the name.
-    Conflict,
-    /// It comes from a factory that gave none.
-    Factory,
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Enablement => "enablement",
-            Self::Availability => "availability",
-            Self::Optional => "optional",
-            Self::Conflict => "conflict",
-            Self::Factory => "factory",
-        })
-    }
-}
-
-/// One rule that removes a tool.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Rule {
-    /// The policy layer, or the stage where the rule is none of a layer's.
-    pub layer: String,
-    /// The rule itself.
-    pub rule: String,
-    /// Where it is written, if it is in a file.
-    pub location: Option<Location>,
-}
-
-/// A tool that a run might have had, and every rule that took it away.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Removal {
-    /// The tool.
-    pub name: ToolName,
-    /// Its plugin.
-    #[serde(serialize_with = "as_text")]
-    pub plugin: Owner,
-    /// The first stage that removed it.
-    pub stage: Stage,
-    /// Every rule of that stage that removes it.
-    pub rules: Vec<Rule>,
-    /// One sentence.
-    pub reason: String,
-}
-
-fn as_text<S: serde::Serializer>(owner: &Owner, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(owner)
+    Guest { plugin: Arc<dyn Plugin>, limits: Limits, bound: Option<Bound> },
 }
 
 /// The tools of one run, and why others are missing. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Surface(Arc<Parts>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Parts {
     host: Arc<Shared>,
     snapshot: Arc<Snapshot>,
     run: Arc<RunContext>,
-    tools: BTreeMap<ToolName, ExposedTool>,
+    /// The run as plugins see it.
+    seen: Arc<RunContext>,
+    tools: BTreeMap<ToolName, Arc<ExposedTool>>,
     removed: Vec<Removal>,
     diagnostics: Vec<Diagnostic>,
     plan: Vec<(PluginId, Vec<LoadReason>)>,
@@ -147,40 +119,49 @@ struct Parts {
 }
 
 impl Surface {
-    /// The whole assembly: names first, so that a plugin that this run does not need is never loaded.
+    /// The whole assembly: names first, so that a plugin that this run does not need is never loaded; then the tools
+    /// behind the names, which are judged as their names were.
     pub(crate) async fn assemble(host: Arc<Shared>, run: RunContext) -> Self {
         let snapshot = host.current();
-        let mut removed = Vec::new();
-        let surviving = narrow::names(pool::candidates(&snapshot), &snapshot, &run, &mut removed);
+        let rules = Rules::new(&snapshot, &run);
+        let (surviving, mut removed) = survive(&snapshot, &rules);
 
         let plan = plan::plan(&snapshot, &run, &surviving);
         let (owners, failures) = load(&snapshot, &plan).await;
         let missing_guards = plan::missing_guards(&snapshot, &owners, &failures);
 
-        let exposed = pool::materialise(surviving, &owners, &failures, &mut removed);
-        let tools = exposed.into_iter().map(|exposed| (exposed.tool.name.clone(), exposed)).collect();
+        let seen = Arc::new(run.clone().authenticated_at(&snapshot.config.file().providers.authenticated));
+        let materialised = materialise::materialise(&surviving, &rules, &seen, &owners, &failures).await;
+        removed.extend(materialised.removed);
+        removed.sort();
 
         let mut diagnostics = snapshot.catalogue.diagnostics().to_vec();
+        diagnostics.extend_from_slice(snapshot.policy.diagnostics());
+        diagnostics.extend_from_slice(rules.policy.diagnostics());
         diagnostics
             .extend(owners.values().flat_map(|loaded| loaded.registration.diagnostics.iter().cloned()));
         diagnostics.extend(failures.into_values());
+        diagnostics.extend(materialised.diagnostics);
         diagnostics.extend(missing_guards.iter().map(MissingGuard::diagnostic));
         diagnostics.sort();
         diagnostics.dedup();
-        removed.sort();
+
+        let exposed = materialised.exposed.into_iter();
+        let tools = exposed.map(|exposed| (exposed.tool.name.clone(), Arc::new(exposed))).collect();
         let plan = plan.into_iter().map(|(id, (_, reasons))| (id, reasons)).collect();
+        drop(rules);
         let run = Arc::new(run);
-        Self(Arc::new(Parts { host, snapshot, run, tools, removed, diagnostics, plan, missing_guards }))
+        Self(Arc::new(Parts { host, snapshot, run, seen, tools, removed, diagnostics, plan, missing_guards }))
     }
 
     /// The exposed tools in order of their names.
     pub fn tools(&self) -> impl Iterator<Item = &ExposedTool> {
-        self.0.tools.values()
+        self.0.tools.values().map(Arc::as_ref)
     }
 
     /// The exposed tool of that name.
     pub fn tool(&self, name: &ToolName) -> Option<&ExposedTool> {
-        self.0.tools.get(name)
+        self.0.tools.get(name).map(Arc::as_ref)
     }
 
     /// What this run might have had, and why it has it not.
@@ -203,8 +184,59 @@ impl Surface {
         &self.0.plan
     }
 
+    /// The surface with those tools only that an entry names, for a turn that needs fewer. `by` says who wants that.
+    /// What matches nothing adds nothing.
+    #[must_use]
+    pub fn narrow(&self, by: &str, entries: &[PolicyEntry]) -> Self {
+        let mut parts = Parts::clone(&self.0);
+        let mut diagnostics = Vec::new();
+        let named = parts.snapshot.policy.named(entries, "tools-allow", &parts.run, &mut diagnostics);
+        let reason =
+            |name: &ToolName| format!("`{name}` is not among the tools that {by} allows in this turn");
+        for candidate in &parts.snapshot.candidates {
+            let Some(exposed) = parts.tools.get(&candidate.name) else { continue };
+            if exposed.owner == candidate.owner && !named.matches(candidate) {
+                parts.removed.extend(Removal::by_prompt(candidate, by, reason(&candidate.name)));
+                parts.tools.remove(&candidate.name);
+            }
+        }
+        parts.removed.sort();
+        parts.diagnostics.extend(diagnostics);
+        Self(Arc::new(parts))
+    }
+
+    /// What this run has, with every narrowing in force, to be the cap of a run that comes later.
+    pub fn capture(&self) -> Capture {
+        let tools = self
+            .tools()
+            .map(|exposed| CapturedTool { name: exposed.tool.name.clone(), owner: exposed.owner.clone() });
+        Capture::new(tools.collect(), self.0.run.depth())
+    }
+
+    /// The surface of a run that this one starts: what `run` leaves open is as in this run, and no tool is there that
+    /// is not here.
+    ///
+    /// # Errors
+    /// If runs would have started one another over 32 deep.
+    pub async fn child(&self, run: RunContext) -> Result<Self, Error> {
+        if self.0.run.depth() >= MAX_LINEAGE {
+            let message = format!(
+                "the run `{}` cannot start another: runs started one another {MAX_LINEAGE} deep already",
+                self.0.run.run
+            );
+            return Err(Error::configuration(message));
+        }
+        let run = run.child_of(&self.0.run, self.capture());
+        Ok(Self::assemble(Arc::clone(&self.0.host), run).await)
+    }
+
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.0.snapshot
+    }
+
+    /// The run as plugins see it.
+    pub(crate) fn seen_run(&self) -> &Arc<RunContext> {
+        &self.0.seen
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {
@@ -224,10 +256,29 @@ impl Surface {
         self.0.missing_guards.iter().find(|guard| guard.covers(hook, tool))
     }
 
+    /// The layers that this run had to pass, in words.
+    pub(crate) fn layers_in_words(&self) -> String {
+        self.0.snapshot.policy.for_run(&self.0.run, &self.0.snapshot.config).in_words()
+    }
+
     /// Runs one governed call to its end, whatever that is. Dropping the future stops the tool.
     pub async fn call(&self, call: Call) -> Outcome {
         crate::call::run(self, call).await
     }
+}
+
+/// The candidates that no rule removes, and why the others are.
+fn survive(snapshot: &Snapshot, rules: &Rules<'_>) -> (Vec<Arc<Candidate>>, Vec<Removal>) {
+    let (mut surviving, mut removed) = (Vec::new(), Vec::new());
+    for candidate in &snapshot.candidates {
+        let causes = rules.causes(candidate);
+        if causes.is_empty() {
+            surviving.push(Arc::clone(candidate));
+        } else {
+            removed.extend(Removal::by(candidate, causes));
+        }
+    }
+    (surviving, removed)
 }
 
 /// Loads every plugin of the plan, all at once.
@@ -245,13 +296,4 @@ async fn load(
         }
     }
     (owners, failures)
-}
-
-impl Removal {
-    /// A removal for the reason that a diagnostic states.
-    pub(crate) fn because(name: ToolName, plugin: Owner, stage: Stage, diagnostic: &Diagnostic) -> Self {
-        let (layer, rule) = (stage.to_string(), diagnostic.code.to_string());
-        let rule = Rule { layer, rule, location: diagnostic.location.clone() };
-        Self { name, plugin, stage, rules: vec![rule], reason: diagnostic.message.clone() }
-    }
 }

@@ -1,8 +1,8 @@
 //! Between the contract's types and core's. Nothing is judged here: core does that with what it gets.
 
 use airlock_core::{
-    Answer, Blob, Content, Exposure, HookName, HookOptions, Invocation, RegistrationError, RunContext,
-    ToolDescriptor, Trigger,
+    Answer, Blob, BoundDescriptor, Content, Exposure, HookName, HookOptions, Invocation, RegistrationError,
+    RunContext, ToolDescriptor, Trigger,
 };
 
 use crate::bindings::airlock::plugin::{hook_types, registry, types};
@@ -15,6 +15,10 @@ pub(crate) fn descriptor(tool: types::Tool) -> ToolDescriptor {
         parameters: tool.parameters,
         output_schema: tool.output_schema,
     }
+}
+
+pub(crate) fn bound_descriptor(bound: types::BoundTool) -> BoundDescriptor {
+    BoundDescriptor { descriptor: descriptor(bound.tool), binding: bound.binding }
 }
 
 pub(crate) fn exposure(exposure: registry::Exposure) -> Exposure {
@@ -64,8 +68,8 @@ pub(crate) fn tool_call(invocation: &Invocation) -> types::ToolCall {
         call_id: invocation.call_id.to_string(),
         tool: invocation.tool.to_string(),
         params: invocation.arguments.clone(),
-        factory: None,
-        binding: None,
+        factory: invocation.bound.as_ref().map(|bound| bound.factory),
+        binding: invocation.bound.as_ref().and_then(|bound| bound.binding.clone()),
     }
 }
 

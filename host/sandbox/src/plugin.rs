@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use airlock_core::{Digest, Invocation, Invoked, Limits, Plugin, ProgressSink, Registered, Registrar};
+use airlock_core::{
+    Digest, Invocation, Invoked, Limits, Materialisation, Materialised, Plugin, ProgressSink, Registered,
+    Registrar,
+};
 use futures_util::future::BoxFuture;
 
 use crate::bindings::PluginPre;
@@ -65,6 +68,31 @@ impl Plugin for SandboxedPlugin {
             )
             .await;
             Registered { registrar: ended.registrar.unwrap_or(untouched), end: ended.end, usage: ended.usage }
+        })
+    }
+
+    fn materialise(&self, request: Materialisation) -> BoxFuture<'_, Materialised> {
+        Box::pin(async move {
+            let ended = invoke(
+                &self.runtime,
+                &self.component,
+                &self.queue,
+                Request {
+                    limits: request.limits,
+                    configuration: Arc::clone(&self.configuration),
+                    registrar: None,
+                    progress: ProgressSink::default(),
+                    export: Box::new(move |store, plugin| {
+                        Box::pin(async move {
+                            let run = convert::run_context(&request.run);
+                            plugin.airlock_plugin_guest().call_materialize(store, request.factory, &run).await
+                        })
+                    }),
+                },
+            )
+            .await;
+            let made = |tools: Vec<_>| tools.into_iter().map(convert::bound_descriptor).collect();
+            Materialised { end: ended.end.map(|answer| answer.map(made)), usage: ended.usage }
         })
     }
 

@@ -12,7 +12,7 @@ use super::{AdmittedCall, CallError, CallKind};
 use crate::limits::Limits;
 use crate::load::stopped;
 use crate::native::{NativeCall, NativeTool};
-use crate::plugin::{Answer, Invocation, LogLine, Plugin, Stop};
+use crate::plugin::{Answer, Bound, Invocation, LogLine, Plugin, Stop};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
 use crate::schema::{MAX_DEPTH, deeper_than};
 use crate::surface::{Implementation, Surface};
@@ -41,7 +41,9 @@ pub(super) async fn execute(surface: &Surface, call: AdmittedCall<'_>, trail: &m
     let running = async {
         match &exposed.implementation {
             Implementation::Native(native) => run_native(&**native, surface, call).await,
-            Implementation::Guest(plugin, limits) => run_guest(&**plugin, *limits, surface, call).await,
+            Implementation::Guest { plugin, limits, bound } => {
+                run_guest(&**plugin, *limits, bound.clone(), surface, call).await
+            }
         }
     };
     let executed = cancellation.run_until_cancelled(running).await.unwrap_or_else(|| {
@@ -97,6 +99,7 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
 async fn run_guest(
     plugin: &dyn Plugin,
     limits: Limits,
+    bound: Option<Bound>,
     surface: &Surface,
     call: AdmittedCall<'_>,
 ) -> Executed {
@@ -107,7 +110,8 @@ async fn run_guest(
             call_id: call.id,
             tool: tool.name.clone(),
             arguments: call.arguments.to_string(),
-            run: Arc::clone(surface.run()),
+            bound,
+            run: Arc::clone(surface.seen_run()),
             limits,
             progress: call.progress,
         })

@@ -20,47 +20,38 @@ impl Config {
     }
 }
 
-/// The decision that switches a plugin off, if one does.
-pub(super) fn disabled(config: &Config, id: &PluginId, origin: Origin) -> Option<Diagnostic> {
+/// Every decision that switches a plugin off: each one alone would.
+pub(super) fn disabled(config: &Config, id: &PluginId, origin: Origin) -> Vec<Diagnostic> {
     let plugins = &config.file().plugins;
     let entry = config.entry(id, origin);
-    let off = |path: &[&str], message: String, hint: String| {
-        Some(Diagnostic::new(Code::PluginDisabled, id, message, hint).at(config.location(path)))
+    let mut off = Vec::new();
+    let mut decide = |path: &[&str], message: String, hint: String| {
+        off.push(Diagnostic::new(Code::PluginDisabled, id, message, hint).at(config.location(path)));
     };
     if !plugins.enabled {
-        return off(
-            &["plugins", "enabled"],
-            "all plugins are switched off".to_owned(),
-            "set `plugins.enabled = true`".to_owned(),
-        );
+        let hint = "set `plugins.enabled = true`".to_owned();
+        decide(&["plugins", "enabled"], "all plugins are switched off".to_owned(), hint);
     }
-    if let Some(place) = plugins.deny.iter().position(|denied| denied == id) {
+    for (place, _) in plugins.deny.iter().enumerate().filter(|(_, denied)| *denied == id) {
         let path = ["plugins", "deny", &place.to_string()];
-        return off(
-            &path,
-            format!("`{id}` is in `plugins.deny`"),
-            "take it out of `plugins.deny`".to_owned(),
-        );
+        decide(&path, format!("`{id}` is in `plugins.deny`"), "take it out of `plugins.deny`".to_owned());
     }
     if entry.is_some_and(|entry| entry.enabled == Some(false)) {
         let path = ["plugins", "entries", id.as_str(), "enabled"];
-        return off(
-            &path,
-            format!("the entry of `{id}` switches it off"),
-            "set `enabled = true` in its entry".to_owned(),
-        );
+        let hint = "set `enabled = true` in its entry".to_owned();
+        decide(&path, format!("the entry of `{id}` switches it off"), hint);
     }
     if plugins.allow.as_ref().is_some_and(|allow| !allow.contains(id)) {
         let message = format!("`plugins.allow` is present and does not name `{id}`");
-        return off(&["plugins", "allow"], message, format!("add \"{id}\" to `plugins.allow`"));
+        decide(&["plugins", "allow"], message, format!("add \"{id}\" to `plugins.allow`"));
     }
     if origin == Origin::Workspace && entry.is_none() {
         let message = format!("a workspace brings `{id}`, and no entry accepts it");
         let hint =
             format!("add `[plugins.entries.{id}]` with `origin = \"workspace\"`, if you trust the workspace");
-        return off(&["plugins", "entries", id.as_str()], message, hint);
+        decide(&["plugins", "entries", id.as_str()], message, hint);
     }
-    None
+    off
 }
 
 /// Names in the configuration that no installed plugin has.
@@ -100,49 +91,46 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(config: &str, origin: Origin, expected: Option<&str>) {
+    fn check(config: &str, origin: Origin, expected: &[&str]) {
         let config = Config::from_toml(config.as_bytes(), std::path::Path::new("airlock.toml")).unwrap();
         let off = disabled(&config, &PluginId::parse("github").unwrap(), origin);
-        let off = off.map(|off| format!("{} ({})", off.message, off.location.unwrap()));
-        assert_eq!(off.as_deref(), expected);
+        let off: Vec<_> =
+            off.into_iter().map(|off| format!("{} ({})", off.message, off.location.unwrap())).collect();
+        assert_eq!(off, expected);
     }
 
     #[test]
-    fn the_first_rule_that_matches_decides() {
+    fn every_rule_that_switches_it_off_is_named() {
         let entry = |value| format!("[plugins.entries.github]\nenabled = {value}");
-        check("", Origin::User, None);
+        check("", Origin::User, &[]);
         check(
             "[plugins]\nenabled = false\nallow = [\"github\"]",
             Origin::User,
-            Some("all plugins are switched off (airlock.toml:2:1)"),
+            &["all plugins are switched off (airlock.toml:2:1)"],
         );
         check(
             "[plugins]\nallow = [\"github\"]\ndeny = [\"a\", \"github\"]",
             Origin::User,
-            Some("`github` is in `plugins.deny` (airlock.toml:3:14)"),
+            &["`github` is in `plugins.deny` (airlock.toml:3:14)"],
         );
-        check(
-            &entry("false"),
-            Origin::User,
-            Some("the entry of `github` switches it off (airlock.toml:2:1)"),
-        );
+        check(&entry("false"), Origin::User, &["the entry of `github` switches it off (airlock.toml:2:1)"]);
         check(
             &format!("[plugins]\nallow = []\n{}", entry("true")),
             Origin::User,
-            Some("`plugins.allow` is present and does not name `github` (airlock.toml:2:1)"),
+            &["`plugins.allow` is present and does not name `github` (airlock.toml:2:1)"],
         );
-        check(&entry("true"), Origin::User, None);
+        check(&entry("true"), Origin::User, &[]);
     }
 
     #[test]
     fn a_workspace_s_plugin_inherits_nothing() {
         let off = "a workspace brings `github`, and no entry accepts it";
-        check("", Origin::Workspace, Some(&format!("{off} (airlock.toml:1:1)")));
+        check("", Origin::Workspace, &[&format!("{off} (airlock.toml:1:1)")]);
         check(
             "[plugins.entries.github]\nenabled = true",
             Origin::Workspace,
-            Some(&format!("{off} (airlock.toml:1:18)")),
+            &[&format!("{off} (airlock.toml:1:18)")],
         );
-        check("[plugins.entries.github]\norigin = \"workspace\"", Origin::Workspace, None);
+        check("[plugins.entries.github]\norigin = \"workspace\"", Origin::Workspace, &[]);
     }
 }

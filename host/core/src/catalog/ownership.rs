@@ -46,9 +46,10 @@ pub(super) fn settle_duplicate_ids(entries: &mut [CatalogEntry]) {
                 continue;
             };
             let location = Location::path(&entry.folder);
-            entry.refusal = Some(
+            // Whatever else is wrong with a copy that is not used is of no interest.
+            entry.refusals = vec![
                 Diagnostic::new(code, &entry.manifest.id, message, "remove all copies but one").at(location),
-            );
+            ];
         }
     }
 }
@@ -61,7 +62,7 @@ pub(super) fn settle_tools(
     config: &Config,
 ) -> Vec<Conflict> {
     let mut claims: BTreeMap<&ToolName, Vec<&CatalogEntry>> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.refusal.is_none()) {
+    for entry in entries.iter().filter(|entry| entry.refusals.is_empty()) {
         for tool in &entry.manifest.contracts.tools {
             claims.entry(tool).or_default().push(entry);
         }
@@ -117,7 +118,7 @@ pub(super) fn settle_tools(
 /// Findings about channels and providers that two plugins say they implement; settled like tool names.
 pub(super) fn contested_capabilities(entries: &[CatalogEntry]) -> Vec<Diagnostic> {
     let mut claims: BTreeMap<(&str, &str), Vec<&CatalogEntry>> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.refusal.is_none()) {
+    for entry in entries.iter().filter(|entry| entry.refusals.is_empty()) {
         let contracts = &entry.manifest.contracts;
         let channels = contracts.channels.iter().map(|name| ("channel", name.as_str()));
         let providers = contracts.providers.iter().map(|name| ("provider", name.as_str()));

@@ -3,11 +3,18 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
 
-/// A tool name, a glob with `*`, `group:NAME`, `plugin:ID` or a bare plugin id; trimmed and lower-cased.
+use crate::id::ToolName;
+
+/// Longest entry in bytes: no name is longer than 64, and the rest leaves room for a prefix and wildcards.
+const MAX_ENTRY_BYTES: usize = 128;
+
+/// A tool name, a glob with `*`, `group:NAME`, `plugin:ID` or a bare plugin id; trimmed, lower-cased, and an alias of a
+/// native tool replaced by its name.
 ///
 /// What it matches is the policy's business; here it is only well-formed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PolicyEntry(String);
 
 impl PolicyEntry {
@@ -16,8 +23,18 @@ impl PolicyEntry {
         &self.0
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads an entry.
+    ///
+    /// # Errors
+    /// Says what is wrong with `text`, and what an entry looks like.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let entry = text.trim().to_lowercase();
+        if entry.len() > MAX_ENTRY_BYTES {
+            return Err(format!(
+                "an entry has at most {MAX_ENTRY_BYTES} bytes, this one has {}",
+                entry.len()
+            ));
+        }
         let shown = crate::text::single_line(&crate::text::shorten(&entry, 80)).into_owned();
         let (kind, name) = match entry.split_once(':') {
             Some((kind @ ("group" | "plugin"), name)) => (Some(kind), name),
@@ -42,7 +59,14 @@ impl PolicyEntry {
                 "`{shown}` contains {other:?}: names have lower-case letters, digits, `_` and `-`, and `*` is the only wildcard"
             ));
         }
-        Ok(Self(entry))
+        // Only an alias changes by this: an id or a name that is none stays as it is.
+        Ok(Self(ToolName::canonicalise(&entry).map_or(entry, |name| name.to_string())))
+    }
+}
+
+impl Serialize for PolicyEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
@@ -72,6 +96,9 @@ mod tests {
         for good in ["read", " Web_* ", "*", "group:fs", "plugin:github", "a-b"] {
             assert!(PolicyEntry::parse(good).is_ok(), "{good}");
         }
+        assert_eq!(PolicyEntry::parse(" BASH ").unwrap().as_str(), "exec");
+        assert_eq!(PolicyEntry::parse("apply-patch").unwrap().as_str(), "apply_patch");
+        assert!(PolicyEntry::parse(&"a".repeat(129)).is_err());
         for bad in ["", " ", "fs.re?d", "[a", "group:", "plugin:*", "other:x", "a b", "a/b"] {
             assert!(PolicyEntry::parse(bad).is_err(), "{bad}");
         }

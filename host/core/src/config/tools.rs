@@ -8,6 +8,39 @@ use serde::Deserialize;
 use super::entry::PolicyEntry;
 use crate::id::{PluginId, ToolName};
 
+/// What every table of policy can say, wherever it stands.
+#[derive(Debug)]
+pub(crate) struct WrittenPolicy<'a> {
+    pub(crate) profile: Option<&'a str>,
+    pub(crate) allow: Option<&'a [PolicyEntry]>,
+    pub(crate) also_allow: &'a [PolicyEntry],
+    pub(crate) deny: &'a [PolicyEntry],
+}
+
+/// `written` for the tables, which TOML's strictness keeps from sharing their keys in one type.
+macro_rules! written {
+    ($($table:ty: |$this:ident| $profile:expr;)+) => {
+        $(impl $table {
+            pub(crate) fn written(&self) -> WrittenPolicy<'_> {
+                let $this = self;
+                WrittenPolicy {
+                    profile: $profile,
+                    allow: self.allow.as_deref(),
+                    also_allow: &self.also_allow,
+                    deny: &self.deny,
+                }
+            }
+        })+
+    };
+}
+
+written! {
+    ToolPolicy: |_table| None;
+    AgentTools: |table| table.profile.as_deref();
+    ProviderTools: |table| table.profile.as_deref();
+    ToolsConfig: |table| table.profile.as_deref();
+}
+
 /// One layer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]

@@ -1,125 +1,207 @@
-//! The rules that need no plugin code: each takes candidates and gives back those that survive, recording the others.
+//! The rules that need no plugin code: a candidate enters, every cause that removes it leaves; none means it survives.
+//!
+//! Each rule is asked, whatever the others say, so that a removal names all of its causes.
 
 use serde_json::Value;
 
 use super::pool::{Candidate, Source};
-use super::{Owner, Removal, Rule, Stage};
-use crate::catalog::Catalogue;
+use super::{Cause, Rule, Stage};
 use crate::config::Config;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::host::Snapshot;
-use crate::id::ToolName;
-use crate::manifest::{JsonPointer, MANIFEST_FILE};
+use crate::manifest::JsonPointer;
+use crate::policy::RunPolicy;
 use crate::run::RunContext;
 
-/// Every rule about names, in order.
-pub(super) fn names(
-    candidates: Vec<Candidate>,
-    snapshot: &Snapshot,
-    run: &RunContext,
-    removed: &mut Vec<Removal>,
-) -> Vec<Candidate> {
-    let candidates = enabled(candidates, removed);
-    let candidates = available(candidates, &snapshot.config, run, removed);
-    let candidates = opted_in(candidates, removed);
-    uncontested(candidates, &snapshot.catalogue, removed)
+/// What the rules look at besides the candidate.
+#[derive(Debug)]
+pub(super) struct Rules<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) run: &'a RunContext,
+    pub(super) policy: RunPolicy<'a>,
 }
 
-/// Removes tools that need a provider or a setting and have none of those that would do.
-fn available(
-    candidates: Vec<Candidate>,
-    config: &Config,
-    run: &RunContext,
-    removed: &mut Vec<Removal>,
-) -> Vec<Candidate> {
-    let file = config.file();
-    let is_authenticated = |provider: &String| {
-        let listed = file.providers.authenticated.iter().chain(&run.authenticated_providers);
-        listed.into_iter().any(|known| known == provider) || file.secrets.contains_key(provider)
-    };
-    keep(candidates, removed, |candidate| {
-        let Source::Plugin(entry) = &candidate.source else { return None };
-        let metadata = entry.manifest.metadata(&candidate.name);
-        let (providers, signals) = (&metadata.auth_providers, &metadata.config_signals);
-        let is_set = |pointer: &JsonPointer| match entry.configuration.pointer(pointer.as_str()) {
-            None | Some(Value::Null) => false,
-            Some(Value::String(text)) => !text.trim().is_empty(),
-            Some(Value::Array(items)) => !items.is_empty(),
-            Some(Value::Object(members)) => !members.is_empty(),
-            Some(_) => true,
-        };
-        let needs_nothing = providers.is_empty() && signals.is_empty();
-        if needs_nothing || providers.iter().any(is_authenticated) || signals.iter().any(is_set) {
-            return None;
+impl<'a> Rules<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, run: &'a RunContext) -> Self {
+        Self { snapshot, run, policy: snapshot.policy.for_run(run, &snapshot.config) }
+    }
+
+    /// Every cause that removes the candidate, in the order of the stages.
+    pub(super) fn causes(&self, candidate: &Candidate) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        self.enabled(candidate, &mut causes);
+        self.available(candidate, &mut causes);
+        if candidate.metadata.optional {
+            causes.extend(self.opted_in(candidate, "manifest"));
         }
-        let providers = providers.iter().map(|provider| format!("the provider `{provider}`"));
-        let signals = signals.iter().map(|signal| format!("the setting `{}`", signal.as_str()));
-        let wanted = providers.chain(signals).collect::<Vec<_>>().join(" or ");
-        let message = format!("`{}` needs {wanted}, and there is none", candidate.name);
-        let hint = "authenticate the provider (`providers.authenticated`), or configure the plugin";
-        let location = Location::path(entry.folder.join(MANIFEST_FILE));
-        let finding = Diagnostic::new(Code::ToolUnavailable, &candidate.name, message, hint).at(location);
-        Some(Removal::because(candidate.name.clone(), candidate.owner(), Stage::Availability, &finding))
-    })
-}
+        self.uncontested(candidate, &mut causes);
+        self.on_channel(candidate, &mut causes);
+        self.for_model(candidate, &mut causes);
+        if !self.policy.permits(candidate) {
+            causes.extend(self.policy.causes(candidate));
+        }
+        self.for_client(candidate, &mut causes);
+        causes
+    }
 
-/// Removes tools of refused plugins.
-fn enabled(candidates: Vec<Candidate>, removed: &mut Vec<Removal>) -> Vec<Candidate> {
-    keep(candidates, removed, |candidate| {
-        let Source::Plugin(entry) = &candidate.source else { return None };
-        let refusal = entry.refusal.as_ref()?;
-        Some(Removal::because(candidate.name.clone(), candidate.owner(), Stage::Enablement, refusal))
-    })
-}
-
-/// Removes names that another owner has.
-fn uncontested(
-    candidates: Vec<Candidate>,
-    catalogue: &Catalogue,
-    removed: &mut Vec<Removal>,
-) -> Vec<Candidate> {
-    keep(candidates, removed, |candidate| {
-        let Source::Plugin(entry) = &candidate.source else { return None };
-        let conflict = catalogue.conflict(&entry.manifest.id, &candidate.name)?;
-        Some(Removal::because(
-            candidate.name.clone(),
-            candidate.owner(),
-            Stage::Conflict,
-            &conflict.diagnostic,
-        ))
-    })
-}
-
-/// Removes tools that their manifest makes optional.
-fn opted_in(candidates: Vec<Candidate>, removed: &mut Vec<Removal>) -> Vec<Candidate> {
-    keep(candidates, removed, |candidate| {
-        candidate.optional.then(|| not_opted_in(candidate.name.clone(), candidate.owner(), "manifest"))
-    })
-}
-
-/// The removal of an optional tool that no entry of an operator's layer names.
-pub(super) fn not_opted_in(name: ToolName, owner: Owner, made_optional_by: &str) -> Removal {
-    let reason = format!("`{name}` is optional, and no allow entry names it");
-    let rule = Rule {
-        layer: Stage::Optional.to_string(),
-        rule: format!("optional by its {made_optional_by}"),
-        location: None,
-    };
-    Removal { name, plugin: owner, stage: Stage::Optional, rules: vec![rule], reason }
-}
-
-fn keep(
-    candidates: Vec<Candidate>,
-    removed: &mut Vec<Removal>,
-    removal: impl Fn(&Candidate) -> Option<Removal>,
-) -> Vec<Candidate> {
-    let judged = candidates.into_iter().map(|candidate| (removal(&candidate), candidate));
-    let mut surviving = Vec::new();
-    for (removal, candidate) in judged {
-        match removal {
-            Some(removal) => removed.push(removal),
-            None => surviving.push(candidate),
+    /// Its plugin is one that is used.
+    fn enabled(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
+        if let Source::Plugin(entry) = &candidate.source {
+            causes.extend(entry.refusals.iter().map(|refusal| Cause::because(Stage::Enablement, refusal)));
         }
     }
-    surviving
+
+    /// One of the providers and settings that it needs is there, if it needs any.
+    fn available(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
+        let (providers, signals) = (&candidate.metadata.auth_providers, &candidate.metadata.config_signals);
+        if providers.is_empty() && signals.is_empty() {
+            return;
+        }
+        let is_set = |pointer: &JsonPointer| match &candidate.source {
+            Source::Native(_) => false,
+            Source::Plugin(entry) => is_set(entry.configuration.pointer(pointer.as_str())),
+        };
+        let config = &self.snapshot.config;
+        if providers.iter().any(|provider| is_authenticated(provider, config, self.run))
+            || signals.iter().any(is_set)
+        {
+            return;
+        }
+        let wanted = providers.iter().map(|provider| format!("the provider `{provider}`"));
+        let signals = signals.iter().map(|signal| format!("the setting `{}`", signal.as_str()));
+        let wanted = wanted.chain(signals).collect::<Vec<_>>().join(" or ");
+        let field = if providers.is_empty() { "configSignals" } else { "authProviders" };
+        causes.push(Cause {
+            stage: Stage::Availability,
+            rule: Rule::of(Stage::Availability, field, marked_at(candidate, field)),
+            reason: format!("`{}` needs {wanted}, and there is none", candidate.name),
+            fix: "authenticate the provider in `providers.authenticated`, or configure the plugin".to_owned(),
+        });
+    }
+
+    /// An operator's entry names it. `made_optional_by` says which side wants that.
+    pub(super) fn opted_in(&self, candidate: &Candidate, made_optional_by: &str) -> Option<Cause> {
+        if self.policy.opts_in(candidate) {
+            return None;
+        }
+        let name = &candidate.name;
+        let (rule, fix) = (
+            format!("optional by its {made_optional_by}"),
+            format!("name `{name}`, its plugin or a glob in an `allow` or `also-allow` of the operator's"),
+        );
+        Some(Cause {
+            stage: Stage::Optional,
+            rule: Rule::of(Stage::Optional, &rule, marked_at(candidate, "optional")),
+            reason: format!("`{name}` is optional, and no allow entry names it"),
+            fix,
+        })
+    }
+
+    /// No other owner has the name.
+    fn uncontested(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
+        let Source::Plugin(entry) = &candidate.source else { return };
+        let conflict = self.snapshot.catalogue.conflict(&entry.manifest.id, &candidate.name);
+        causes.extend(conflict.map(|conflict| Cause::because(Stage::Conflict, &conflict.diagnostic)));
+    }
+
+    /// The run's channel is one of its own, if it has its own.
+    fn on_channel(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
+        let channels = &candidate.metadata.channels;
+        let is_here = |name: &str| channels.iter().any(|channel| channel.eq_ignore_ascii_case(name));
+        let here = self.run.channel.as_ref().map(|channel| channel.name.as_str());
+        if channels.is_empty() || here.is_some_and(is_here) {
+            return;
+        }
+        let here = here.map_or_else(|| "no channel".to_owned(), |here| format!("the channel `{here}`"));
+        let named = channels.iter().map(|channel| format!("`{channel}`")).collect::<Vec<_>>().join(", ");
+        causes.push(Cause {
+            stage: Stage::Channel,
+            rule: Rule::of(Stage::Channel, "channels", marked_at(candidate, "channels")),
+            reason: format!("`{}` exists on {named} only, and this run has {here}", candidate.name),
+            fix: "use it in a run of that channel".to_owned(),
+        });
+    }
+
+    /// The run's model can use it, and its provider does not bring a tool of that name.
+    fn for_model(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
+        let Some(model) = &self.run.model else { return };
+        let name = &candidate.name;
+        let excluded = |provider: &String| provider.eq_ignore_ascii_case(&model.provider);
+        if candidate.metadata.exclude_providers.iter().any(excluded) {
+            causes.push(Cause {
+                stage: Stage::Model,
+                rule: Rule::of(Stage::Model, "excludeProviders", marked_at(candidate, "excludeProviders")),
+                reason: format!("`{name}` does not work with the provider `{}`", model.provider),
+                fix: "use it in a run of another model provider".to_owned(),
+            });
+        }
+        if let Some(place) = self.run.native_model_tools.iter().position(|native| native == name) {
+            let location = self.run.location(&["native-model-tools", &place.to_string()]);
+            causes.push(Cause {
+                stage: Stage::Model,
+                rule: Rule::of(Stage::Model, "native-model-tools", location),
+                reason: format!("the provider `{}` brings its own `{name}`", model.provider),
+                fix: "switch the provider's own tool off".to_owned(),
+            });
+        }
+    }
+
+    /// The client can do what it asks for.
+    fn for_client(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
+        let wanted = candidate.metadata.client_capabilities.iter();
+        let missing: Vec<_> =
+            wanted.filter(|capability| !self.run.client_capabilities.contains(capability)).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let missing =
+            missing.iter().map(|capability| format!("`{capability}`")).collect::<Vec<_>>().join(", ");
+        causes.push(Cause {
+            stage: Stage::Client,
+            rule: Rule::of(Stage::Client, "clientCapabilities", marked_at(candidate, "clientCapabilities")),
+            reason: format!("`{}` needs a client that can {missing}", candidate.name),
+            fix: "use a client that has the capability, and name it with `--client-capability`".to_owned(),
+        });
+    }
+}
+
+/// Whether the host holds a usable credential of the provider.
+pub(super) fn is_authenticated(provider: &String, config: &Config, run: &RunContext) -> bool {
+    let file = config.file();
+    file.providers.authenticated.contains(provider)
+        || run.authenticated_providers.contains(provider)
+        || file.secrets.contains_key(provider)
+}
+
+/// Whether a setting holds something.
+fn is_set(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(_) => true,
+    }
+}
+
+/// Where the manifest says `field` about the tool; a native tool has none.
+fn marked_at(candidate: &Candidate, field: &str) -> Option<Location> {
+    match &candidate.source {
+        Source::Native(_) => None,
+        Source::Plugin(entry) => Some(entry.metadata_location(&candidate.name, field)),
+    }
+}
+
+impl Cause {
+    /// What a finding says removes a tool.
+    pub(super) fn because(stage: Stage, finding: &Diagnostic) -> Self {
+        let rule = Rule::of(stage, finding.code.as_str(), finding.location.clone());
+        Self { stage, rule, reason: finding.message.clone(), fix: finding.hint.clone() }
+    }
+}
+
+impl Rule {
+    fn of(stage: Stage, rule: &str, location: Option<Location>) -> Self {
+        Self { layer: stage.to_string(), rule: rule.to_owned(), location }
+    }
 }

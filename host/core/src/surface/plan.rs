@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::pool::{Candidate, Source};
+use super::{Candidate, Source};
 use crate::catalog::CatalogEntry;
 use crate::config::{Config, OnFailure};
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -47,32 +47,38 @@ impl fmt::Display for LoadReason {
 /// The plugins to load, each with every reason.
 pub(super) type Plan = BTreeMap<PluginId, (Arc<CatalogEntry>, Vec<LoadReason>)>;
 
-pub(super) fn plan(snapshot: &Snapshot, run: &RunContext, surviving: &[Candidate]) -> Plan {
+pub(super) fn plan(snapshot: &Snapshot, run: &RunContext, surviving: &[Arc<Candidate>]) -> Plan {
     let mut plan = Plan::new();
-    for entry in snapshot.catalogue.entries() {
-        if entry.refusal.is_some() || entry.manifest.code.is_none() {
-            continue;
+    let mut need = |entry: &Arc<CatalogEntry>, reason: LoadReason| {
+        let planned =
+            plan.entry(entry.manifest.id.clone()).or_insert_with(|| (Arc::clone(entry), Vec::new()));
+        planned.1.push(reason);
+    };
+    for candidate in surviving {
+        if let Source::Plugin(entry) = &candidate.source {
+            need(entry, LoadReason::Tool(candidate.name.clone()));
         }
-        let mut reasons = Vec::new();
-        let owned = surviving.iter().filter(|candidate| {
-            matches!(&candidate.source, Source::Plugin(owner) if owner.manifest.id == entry.manifest.id)
-        });
-        reasons.extend(owned.map(|candidate| LoadReason::Tool(candidate.name.clone())));
-        reasons.extend(
-            granted_hooks(&snapshot.config, entry).into_iter().map(|granted| LoadReason::Hook(granted.hook)),
-        );
+    }
+    let channel = run.channel.as_ref().map(|channel| &channel.name);
+    let provider = run.model.as_ref().map(|model| &model.provider);
+    let usable = |entry: &&Arc<CatalogEntry>| entry.refusal().is_none() && entry.manifest.code.is_some();
+    for entry in snapshot.catalogue.entries().iter().filter(usable) {
+        for granted in granted_hooks(&snapshot.config, entry) {
+            need(entry, LoadReason::Hook(granted.hook));
+        }
         let activation = &entry.manifest.activation;
-        reasons.extend(activation.on_startup.then_some(LoadReason::Startup));
-        let channel = run.channel.as_ref().map(|channel| &channel.name);
-        let channel = channel.filter(|channel| activation.on_channels.contains(channel));
-        reasons.extend(channel.map(|channel| LoadReason::Channel(channel.clone())));
-        let provider = run.model.as_ref().map(|model| &model.provider);
-        let provider = provider.filter(|provider| activation.on_providers.contains(provider));
-        reasons.extend(provider.map(|provider| LoadReason::Provider(provider.clone())));
-        if !reasons.is_empty() {
-            reasons.sort();
-            plan.insert(entry.manifest.id.clone(), (Arc::clone(entry), reasons));
+        if activation.on_startup {
+            need(entry, LoadReason::Startup);
         }
+        if let Some(channel) = channel.filter(|channel| activation.on_channels.contains(channel)) {
+            need(entry, LoadReason::Channel(channel.clone()));
+        }
+        if let Some(provider) = provider.filter(|provider| activation.on_providers.contains(provider)) {
+            need(entry, LoadReason::Provider(provider.clone()));
+        }
+    }
+    for (_, reasons) in plan.values_mut() {
+        reasons.sort();
     }
     plan
 }
@@ -148,16 +154,15 @@ pub(super) fn missing_guards(
                 entry.manifest.id == *id && snapshot.config.entry(id, entry.origin).is_some()
             });
         // Of several copies the one that is used counts.
-        match copies.min_by_key(|entry| entry.refusal.is_some()) {
+        match copies.min_by_key(|entry| entry.refusal().is_some()) {
             None => {
                 for covers in written.grants.hooks.iter().filter(|covers| guards(covers)) {
                     lacks(covers.clone(), "is not installed, or its manifest cannot be read".to_owned());
                 }
             }
-            Some(entry)
-                if entry.refusal.as_ref().is_some_and(|refusal| refusal.code == Code::PluginDisabled) => {}
+            Some(entry) if entry.refusal().is_some_and(|refusal| refusal.code == Code::PluginDisabled) => {}
             Some(entry) => {
-                let failure = entry.refusal.as_ref().or_else(|| failures.get(id));
+                let failure = entry.refusal().or_else(|| failures.get(id));
                 for covers in granted_hooks(&snapshot.config, entry).into_iter().filter(guards) {
                     let is_registered = |loaded: &Arc<Loaded>| {
                         loaded.registration.handlers.iter().any(|handler| handler.hook == covers.hook)

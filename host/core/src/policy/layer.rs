@@ -1,0 +1,268 @@
+//! One layer: lists as the operator wrote them enter, compiled once; whether a tool passes, and by which entry not, leaves.
+//!
+//! Layers know nothing of each other. Each can only remove.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::pattern::{Pattern, PatternSet};
+use super::vocabulary::Form;
+use crate::config::{Config, PolicyEntry};
+use crate::diagnostic::Location;
+use crate::run::RunContext;
+use crate::surface::{Candidate, Cause, Rule, Source, Stage};
+
+macro_rules! layers {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal;)+) => {
+        /// The layers in the order in which they are explained; no result depends on it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum LayerName { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl LayerName {
+            pub(crate) fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+layers! {
+    /// The agent's profile, else the global one.
+    Profile = "profile";
+    /// The profiles of every provider key that matches.
+    ProviderProfile = "provider-profile";
+    /// `[tools]`.
+    Global = "global";
+    /// `[tools.by-provider]`, every key that matches.
+    Provider = "provider";
+    /// `[agents.NAME.tools]`.
+    Agent = "agent";
+    /// `[agents.NAME.tools.by-provider]`, every key that matches.
+    AgentProvider = "agent-provider";
+    /// `[channels.NAME.groups.ID.tools]`.
+    Group = "group";
+    /// `[tools.by-sender]`, the most specific key.
+    Sender = "sender";
+    /// `[tools.sandbox]`.
+    Sandbox = "sandbox";
+    /// Tools for the owner only.
+    OwnerOnly = "owner-only";
+    /// `[tools.subagents]`, and tools that are not for child runs.
+    Subagent = "subagent";
+    /// The run's own cap.
+    Runtime = "runtime";
+    /// The surface of the run that started this one.
+    Inherited = "inherited";
+}
+
+impl LayerName {
+    /// Whether an entry of the layer can opt in to an optional tool: an operator wrote it, and for runs like this one.
+    pub(crate) fn can_opt_in(self) -> bool {
+        (Self::ProviderProfile..=Self::Sandbox).contains(&self)
+    }
+}
+
+impl fmt::Display for LayerName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// One filter of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Layer {
+    pub(crate) name: LayerName,
+    /// Where its lists stand.
+    place: Place,
+    filter: Filter,
+    /// What it names explicitly, for optional tools.
+    explicit: PatternSet,
+}
+
+#[derive(Debug, Clone)]
+enum Filter {
+    Lists(Box<Lists>),
+    /// Nothing that its author marked as the owner's only.
+    NoOwnerOnly,
+    /// Nothing that its author marked as not for child runs.
+    NoSubagents,
+}
+
+#[derive(Debug, Clone)]
+struct Lists {
+    allow: Option<Allow>,
+    denied: PatternSet,
+    deny: Vec<(PolicyEntry, Arc<[Pattern]>)>,
+}
+
+/// What a layer permits at most, and where that stands below the layer's place.
+#[derive(Debug, Clone)]
+struct Allow {
+    permitted: PatternSet,
+    key: &'static str,
+    /// Its end of the sentence "`read` is not permitted: …".
+    reason: String,
+}
+
+/// Where something is written.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// In `airlock.toml`.
+    Config(Vec<String>),
+    /// In what the host says about the run.
+    Run(Vec<String>),
+}
+
+impl Place {
+    pub(crate) fn location(&self, below: &[&str], config: &Config, run: &RunContext) -> Option<Location> {
+        let (Self::Config(path) | Self::Run(path)) = self;
+        let path: Vec<&str> = path.iter().map(String::as_str).chain(below.iter().copied()).collect();
+        match self {
+            Self::Config(_) => config.location(&path),
+            Self::Run(_) => run.location(&path),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Config(path) | Self::Run(path)) = self;
+        formatter.write_str(&path.join("."))
+    }
+}
+
+/// One entry with what it stands for.
+pub(crate) type Compiled = (PolicyEntry, Arc<[Pattern]>, Form);
+
+impl Layer {
+    /// A layer of lists. `allow` is what was written; `also_allow` widens it and nothing else.
+    pub(crate) fn lists(
+        name: LayerName,
+        place: Place,
+        allow: Option<&[Compiled]>,
+        also_allow: &[Compiled],
+        deny: &[Compiled],
+    ) -> Self {
+        let reason = if allow.is_some_and(<[_]>::is_empty) {
+            format!("`{place}.allow` is empty, which permits nothing")
+        } else {
+            format!("`{place}.allow` does not name it")
+        };
+        let permitted = allow.map(|allow| patterns(allow).chain(patterns(also_allow)));
+        let permitted = permitted.map(|patterns| {
+            let mut permitted = PatternSet::default();
+            permitted.extend(patterns);
+            permitted
+        });
+        let allow_and_also = allow.into_iter().flatten().chain(also_allow);
+        let mut explicit = PatternSet::default();
+        explicit.extend(patterns(allow_and_also.filter(|entry| entry.2 != Form::Group)));
+        let mut denied = PatternSet::default();
+        denied.extend(patterns(deny));
+        let deny = deny.iter().map(|(entry, patterns, _)| (entry.clone(), Arc::clone(patterns))).collect();
+        let allow = permitted.map(|permitted| Allow { permitted, key: "allow", reason });
+        Self { name, place, filter: Filter::Lists(Box::new(Lists { allow, denied, deny })), explicit }
+    }
+
+    /// A layer that permits these and nothing else. `key` is where that is written below `place`.
+    pub(crate) fn only(
+        name: LayerName,
+        place: Place,
+        key: &'static str,
+        reason: String,
+        permitted: PatternSet,
+    ) -> Self {
+        let allow = Some(Allow { permitted, key, reason });
+        let lists = Lists { allow, denied: PatternSet::default(), deny: Vec::new() };
+        let filter = Filter::Lists(Box::new(lists));
+        Self { name, place, filter, explicit: PatternSet::default() }
+    }
+
+    /// A layer of the marks that plugins' authors put on their tools.
+    pub(crate) fn marks(name: LayerName) -> Self {
+        let filter = match name {
+            LayerName::OwnerOnly => Filter::NoOwnerOnly,
+            _ => Filter::NoSubagents,
+        };
+        Self { name, place: Place::Config(Vec::new()), filter, explicit: PatternSet::default() }
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether the tool passes.
+    pub(crate) fn permits(&self, candidate: &Candidate) -> bool {
+        match &self.filter {
+            Filter::Lists(lists) => {
+                lists.allow.as_ref().is_none_or(|allow| allow.permitted.matches(candidate))
+                    && !lists.denied.matches(candidate)
+            }
+            Filter::NoOwnerOnly => !candidate.metadata.owner_only,
+            Filter::NoSubagents => !candidate.metadata.no_subagents,
+        }
+    }
+
+    /// Whether an entry names the tool, its plugin or a glob that fits: enough for an optional tool.
+    pub(crate) fn opts_in(&self, candidate: &Candidate) -> bool {
+        self.name.can_opt_in() && self.explicit.matches(candidate)
+    }
+
+    /// Every rule by which the tool does not pass; none if it does.
+    pub(crate) fn causes(&self, candidate: &Candidate, config: &Config, run: &RunContext) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let name = &candidate.name;
+        let mut cause = |rule: String, location: Option<Location>, reason: String, fix: String| {
+            let rule = Rule { layer: self.name.to_string(), rule, location };
+            causes.push(Cause { stage: Stage::Policy, rule, reason, fix });
+        };
+        let mut marked = |field: &str, who: &str| {
+            let location = match &candidate.source {
+                Source::Plugin(entry) => Some(entry.metadata_location(name, field)),
+                Source::Native(_) => None,
+            };
+            let fix = format!("run it {who}");
+            cause(
+                field.to_owned(),
+                location,
+                format!("`{name}` is marked `{field}`, and this run is not {who}"),
+                fix,
+            );
+        };
+        match &self.filter {
+            Filter::NoOwnerOnly if candidate.metadata.owner_only => marked("ownerOnly", "the owner's"),
+            Filter::NoSubagents if candidate.metadata.no_subagents => {
+                marked("noSubagents", "a run of its own");
+            }
+            Filter::NoOwnerOnly | Filter::NoSubagents => {}
+            Filter::Lists(lists) => {
+                for (index, (entry, patterns)) in lists.deny.iter().enumerate() {
+                    if patterns.iter().any(|pattern| pattern.matches(candidate)) {
+                        let place = &self.place;
+                        let location = place.location(&["deny", &index.to_string()], config, run);
+                        let reason = format!("`{name}` is denied by `{entry}` in `{place}.deny`");
+                        let fix = format!("take `{entry}` out of `{place}.deny`");
+                        cause(format!("deny `{entry}`"), location, reason, fix);
+                    }
+                }
+                if let Some(allow) = lists.allow.as_ref().filter(|allow| !allow.permitted.matches(candidate))
+                {
+                    let location = self.place.location(&[allow.key], config, run);
+                    let reason = format!("`{name}` is not permitted: {}", allow.reason);
+                    let fix = match &self.place {
+                        Place::Config(_) => {
+                            format!("name `{name}` in `{}.also-allow`, or widen the list", self.place)
+                        }
+                        Place::Run(_) => format!("have the host widen `{}` of the run", allow.key),
+                    };
+                    cause(allow.reason.clone(), location, reason, fix);
+                }
+            }
+        }
+        causes
+    }
+}
+
+fn patterns<'a>(entries: impl IntoIterator<Item = &'a Compiled>) -> impl Iterator<Item = Pattern> {
+    entries.into_iter().flat_map(|(_, patterns, _)| patterns.iter().cloned().collect::<Vec<_>>())
+}

@@ -1,0 +1,240 @@
+//! The policy of one run: its context picks the layers that apply. All of them must permit a tool; none adds one.
+
+use std::sync::Arc;
+
+use super::layer::{Layer, LayerName, Place};
+use super::pattern::PatternSet;
+use super::unmatched::finding;
+use super::vocabulary::Form;
+use super::{MAX_LINEAGE, Policy, Table};
+use crate::config::{Config, PolicyEntry};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::run::{ModelReference, RunContext};
+use crate::surface::{Candidate, Cause};
+use crate::text;
+
+/// The layers of one run, with what is to be said about them.
+#[derive(Debug)]
+pub(crate) struct RunPolicy<'a> {
+    config: &'a Config,
+    run: &'a RunContext,
+    layers: Vec<Arc<Layer>>,
+    /// The global profile, where the agent's stands in its place.
+    replaced_profile: Option<Arc<Layer>>,
+    passed_over_senders: Vec<&'a str>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Policy {
+    /// The layers that apply to a run.
+    pub(crate) fn for_run<'a>(&'a self, run: &'a RunContext, config: &'a Config) -> RunPolicy<'a> {
+        let agent = self.agents.get(&run.agent);
+        let mut layers = Vec::new();
+        let agent_profile = agent.and_then(|agent| agent.table.profile.clone());
+        let replaced_profile = agent_profile.is_some().then(|| self.global.profile.clone()).flatten();
+        layers.extend(agent_profile.or_else(|| self.global.profile.clone()));
+        layers.push(Arc::clone(&self.global.lists));
+        let mut provider_tables = matching(&self.by_provider, run.model.as_ref());
+        if let Some(agent) = agent {
+            layers.push(Arc::clone(&agent.table.lists));
+            provider_tables.extend(matching(&agent.by_provider, run.model.as_ref()));
+        }
+        for table in provider_tables {
+            layers.extend(table.profile.clone());
+            layers.push(Arc::clone(&table.lists));
+        }
+        if let Some(channel) = &run.channel
+            && let Some(group) = &channel.group
+        {
+            layers.extend(self.groups.get(&(channel.name.to_lowercase(), group.clone())).cloned());
+        }
+        let (sender, passed_over_senders) = self.sender(run);
+        layers.extend(sender);
+        layers.extend(run.sandboxed.then(|| Arc::clone(&self.sandbox)));
+        let is_known_stranger =
+            run.requester.as_ref().is_some_and(|requester| requester.is_owner == Some(false));
+        layers.extend(is_known_stranger.then(|| Arc::new(Layer::marks(LayerName::OwnerOnly))));
+        if run.is_child() {
+            layers.push(Arc::new(Layer::marks(LayerName::Subagent)));
+            layers.push(Arc::clone(&self.subagents));
+        }
+        let mut diagnostics = Vec::new();
+        self.add_caps(run, config, &mut layers, &mut diagnostics);
+        layers.sort_by_key(|layer| layer.name);
+        RunPolicy { config, run, layers, replaced_profile, passed_over_senders, diagnostics }
+    }
+
+    /// The layer of the most specific sender key, and the keys that would have applied too.
+    fn sender<'a>(&'a self, run: &RunContext) -> (Option<Arc<Layer>>, Vec<&'a str>) {
+        let sender = run.requester.as_ref().map(|requester| requester.sender.as_str());
+        let channel = run.channel.as_ref().map(|channel| channel.name.as_str());
+        let rank = |key: &str| match key.split_once(':') {
+            _ if key == "*" => Some(0),
+            _ if sender == Some(key) => Some(1),
+            Some((of, id)) => (channel.is_some_and(|channel| channel.eq_ignore_ascii_case(of))
+                && sender == Some(id))
+            .then_some(2),
+            None => None,
+        };
+        let mut ranked: Vec<(u8, &(String, Arc<Layer>))> =
+            self.senders.iter().filter_map(|keyed| Some((rank(&keyed.0)?, keyed))).collect();
+        ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        let mut ranked = ranked.into_iter().map(|(_, keyed)| keyed);
+        let layer = ranked.next().map(|(_, layer)| Arc::clone(layer));
+        (layer, ranked.map(|(key, _)| key.as_str()).collect())
+    }
+
+    /// The layers `runtime` and `inherited`: what the host says about the run.
+    fn add_caps(
+        &self,
+        run: &RunContext,
+        config: &Config,
+        layers: &mut Vec<Arc<Layer>>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let mut cap = |name, key: &'static str, reason: String, permitted| {
+            let place = Place::Run(Vec::new());
+            layers.push(Arc::new(Layer::only(name, place, key, reason, permitted)));
+        };
+        if let Some(purpose) = &run.purpose {
+            let shown = text::single_line(&text::shorten(purpose, 80)).into_owned();
+            let known = self.purposes.get(purpose);
+            if known.is_none() {
+                let meant = text::suggest(purpose, self.purposes.keys().map(String::as_str));
+                let hint = meant.map_or_else(
+                    || "define it in `[tools.purposes]`".to_owned(),
+                    |meant| format!("did you mean `{meant}`?"),
+                );
+                let message = format!("there is no purpose `{shown}`, so the run has no tools");
+                let location = run.location(&["purpose"]);
+                diagnostics.push(Diagnostic::new(Code::PurposeUnknown, &shown, message, hint).at(location));
+            }
+            let place = config.location(&["tools", "purposes", purpose]);
+            let place =
+                place.filter(|_| known.is_some()).map(|place| format!(" ({place})")).unwrap_or_default();
+            let reason = format!("the list of the run's purpose `{shown}` does not name it{place}");
+            cap(LayerName::Runtime, "purpose", reason, known.cloned().unwrap_or_default());
+        }
+        if let Some(entries) = &run.tools_allow {
+            let permitted = self.named(entries, "tools-allow", run, diagnostics);
+            cap(
+                LayerName::Runtime,
+                "tools-allow",
+                "the run's own cap does not name it".to_owned(),
+                permitted,
+            );
+        }
+        for (name, key, capture, whose) in [
+            (LayerName::Runtime, "captured", &run.captured, "the run that planned this one"),
+            (LayerName::Inherited, "inherited", &run.inherited, "the run that started this one"),
+        ] {
+            let Some(capture) = capture else { continue };
+            let mut permitted = PatternSet::default();
+            permitted.extend(capture.patterns());
+            cap(name, key, format!("{whose} did not have it"), permitted);
+            if let Some(entries) = capture.delegated() {
+                let permitted = self.named(entries, key, run, diagnostics);
+                cap(name, key, format!("{whose} did not delegate it"), permitted);
+            }
+        }
+        if run.depth() > MAX_LINEAGE {
+            let message =
+                format!("runs started one another over {MAX_LINEAGE} deep, so this run has no tools");
+            let hint = "look for runs that start themselves";
+            diagnostics.push(Diagnostic::new(Code::LineageTooDeep, &run.run, message, hint));
+            let reason = format!("runs started one another over {MAX_LINEAGE} deep");
+            cap(LayerName::Inherited, "inherited", reason, PatternSet::default());
+        }
+    }
+
+    /// What entries of a run stand for; what matches nothing adds nothing.
+    pub(crate) fn named(
+        &self,
+        entries: &[PolicyEntry],
+        key: &str,
+        run: &RunContext,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> PatternSet {
+        let mut permitted = PatternSet::default();
+        for (place, entry) in entries.iter().enumerate() {
+            let location = run.location(&[key, &place.to_string()]);
+            match self.vocabulary.resolve(entry) {
+                Ok(resolved) => {
+                    permitted.extend(resolved.patterns.iter().cloned());
+                    diagnostics.extend(finding(&self.vocabulary, entry, resolved.form, location));
+                }
+                Err(problem) => {
+                    diagnostics.extend(finding(&self.vocabulary, entry, Form::Unmatched, location).map(
+                        |found| Diagnostic {
+                            message: problem.message,
+                            hint: problem.hint.unwrap_or(found.hint),
+                            ..found
+                        },
+                    ));
+                }
+            }
+        }
+        permitted
+    }
+}
+
+/// The tables whose key is the run's provider, or its provider and model.
+fn matching<'a>(tables: &'a [(String, Table)], model: Option<&ModelReference>) -> Vec<&'a Table> {
+    let Some(model) = model else { return Vec::new() };
+    let provider = model.provider.to_lowercase();
+    let model = format!("{provider}/{}", model.model.to_lowercase());
+    tables.iter().filter(|(key, _)| *key == provider || *key == model).map(|(_, table)| table).collect()
+}
+
+impl RunPolicy<'_> {
+    /// Whether every layer permits the tool.
+    pub(crate) fn permits(&self, candidate: &Candidate) -> bool {
+        self.layers.iter().all(|layer| layer.permits(candidate))
+    }
+
+    /// Whether an operator's entry that applies to this run names an optional tool.
+    pub(crate) fn opts_in(&self, candidate: &Candidate) -> bool {
+        self.layers.iter().any(|layer| layer.opts_in(candidate))
+    }
+
+    /// Every rule of every layer that removes the tool; none if all permit it.
+    pub(crate) fn causes(&self, candidate: &Candidate) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        for layer in &self.layers {
+            let found = layer.causes(candidate, self.config, self.run);
+            let replaced = self.replaced_profile.as_ref();
+            if let Some(replaced) = replaced.filter(|_| layer.name == LayerName::Profile && !found.is_empty())
+            {
+                // Taking the agent's profile away puts the global one in its place.
+                causes.extend(found);
+                causes.extend(replaced.causes(candidate, self.config, self.run));
+            } else {
+                causes.extend(found);
+            }
+        }
+        causes
+    }
+
+    /// The layers of the run and where each is written, and the sender keys that were passed over.
+    pub(crate) fn in_words(&self) -> String {
+        let mut layers: Vec<String> = Vec::new();
+        for layer in &self.layers {
+            let place = layer.place().to_string();
+            let place = if place.is_empty() { String::new() } else { format!(" (`{place}`)") };
+            layers.push(format!("{}{place}", layer.name));
+        }
+        layers.dedup();
+        let senders = self.passed_over_senders.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>();
+        let passed_over = if senders.is_empty() {
+            String::new()
+        } else {
+            format!("; sender keys passed over for a more specific one: {}", senders.join(", "))
+        };
+        format!("{}{passed_over}", layers.join(", "))
+    }
+
+    /// What is to be said about the run's caps.
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}

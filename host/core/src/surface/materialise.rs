@@ -1,0 +1,159 @@
+//! Surviving names become tools, now that their owners are loaded: native tools are bound to the run, static tools are
+//! taken from registrations, factories are asked for theirs. What any of them gives is a candidate and no more.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::factory::{self, Made};
+use super::narrow::Rules;
+use super::pool::{Candidate, Source};
+use super::{Cause, ExposedTool, Implementation, Removal, Rule, Stage};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::host::NativeRegistration;
+use crate::id::PluginId;
+use crate::load::Loaded;
+use crate::native::Binding;
+use crate::registry::Exposure;
+use crate::run::RunContext;
+use crate::tool::Tool;
+
+/// What came of the surviving names.
+#[derive(Debug, Default)]
+pub(super) struct Materialised {
+    pub(super) exposed: Vec<ExposedTool>,
+    pub(super) removed: Vec<Removal>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Turns surviving candidates into exposed tools, each with the removal it meets on the way, if any.
+pub(super) async fn materialise(
+    surviving: &[Arc<Candidate>],
+    rules: &Rules<'_>,
+    seen: &Arc<RunContext>,
+    owners: &BTreeMap<PluginId, Arc<Loaded>>,
+    failures: &BTreeMap<PluginId, Diagnostic>,
+) -> Materialised {
+    let mut result = Materialised::default();
+    let mut made = factory::ask(surviving, owners, seen).await;
+    result.diagnostics.append(&mut made.diagnostics);
+    for candidate in surviving {
+        let judged = match &candidate.source {
+            Source::Native(native) => bind(native, candidate, rules.run, &mut result.diagnostics),
+            Source::Plugin(entry) => {
+                if let Some(failure) = failures.get(&entry.manifest.id) {
+                    Err(Box::new(Cause::because(Stage::Enablement, failure)))
+                } else {
+                    let Some(loaded) = owners.get(&entry.manifest.id) else { continue };
+                    match from_plugin(candidate, loaded, rules, &mut made) {
+                        Some(judged) => judged,
+                        // A declared name that nothing registered is not a tool: its diagnostic says so.
+                        None => continue,
+                    }
+                }
+            }
+        };
+        match judged {
+            Ok(exposed) => result.exposed.push(exposed),
+            Err(cause) => result.removed.extend(Removal::by(candidate, vec![*cause])),
+        }
+    }
+    result
+}
+
+/// A plugin's tool, static or made for this run; its registration may still make it optional.
+fn from_plugin(
+    candidate: &Candidate,
+    loaded: &Arc<Loaded>,
+    rules: &Rules<'_>,
+    made: &mut factory::Answers,
+) -> Option<Result<ExposedTool, Box<Cause>>> {
+    let (tool, exposure, bound) = if let Some(registered) = loaded.tool(&candidate.name) {
+        (Arc::clone(&registered.tool), registered.exposure, None)
+    } else {
+        let factory = loaded.factory(&candidate.name)?;
+        match made.tools.remove(&(candidate.owner.clone(), candidate.name.clone())) {
+            Some(Made { tool, bound }) => (tool, factory.exposure, Some(bound)),
+            None => return Some(Err(Box::new(made.none(candidate)))),
+        }
+    };
+    if exposure == Exposure::Optional
+        && let Some(cause) = rules.opted_in(candidate, "registration")
+    {
+        return Some(Err(Box::new(cause)));
+    }
+    let Source::Plugin(entry) = &candidate.source else { return None };
+    Some(Ok(ExposedTool {
+        tool,
+        owner: candidate.owner.clone(),
+        origin: Some(entry.origin),
+        optional: candidate.metadata.optional || exposure == Exposure::Optional,
+        fingerprint: Some(entry.fingerprint),
+        implementation: Implementation::Guest {
+            plugin: Arc::clone(&loaded.plugin),
+            limits: loaded.limits,
+            bound,
+        },
+    }))
+}
+
+/// A native tool as this run gets it.
+fn bind(
+    native: &NativeRegistration,
+    candidate: &Candidate,
+    run: &RunContext,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<ExposedTool, Box<Cause>> {
+    let name = &candidate.name;
+    let missing = |reason: String| {
+        Box::new(Cause {
+            stage: Stage::Factory,
+            rule: Rule {
+                layer: Stage::Factory.to_string(),
+                rule: "not available in this run".to_owned(),
+                location: None,
+            },
+            reason: format!("`{name}` {reason}"),
+            fix: "give the run what the tool needs".to_owned(),
+        })
+    };
+    let mut failed = |message: String| {
+        let hint = "mend the native tool, or do not add it to the host";
+        diagnostics.push(Diagnostic::new(
+            Code::FactoryFailed,
+            name,
+            format!("the native tool {message}"),
+            hint,
+        ));
+        missing("could not be made for this run".to_owned())
+    };
+    let bound = catch_unwind(AssertUnwindSafe(|| native.implementation.bind(run)));
+    let (tool, implementation) = match bound {
+        Err(_panic) => return Err(failed(format!("`{name}` panicked while it was made for the run"))),
+        Ok(Err(message)) => return Err(failed(format!("`{name}` could not be made for the run: {message}"))),
+        Ok(Ok(Binding::Unavailable(reason))) => return Err(missing(reason)),
+        Ok(Ok(Binding::Same)) => (Arc::clone(&native.tool), Arc::clone(&native.implementation)),
+        Ok(Ok(Binding::Made(made))) => {
+            let descriptor = made.descriptor();
+            if descriptor.name != name.as_str() {
+                return Err(failed(format!("`{name}` gave a tool of another name: `{}`", descriptor.name)));
+            }
+            if descriptor == native.descriptor {
+                (Arc::clone(&native.tool), made)
+            } else {
+                match Tool::accept(name.clone(), &descriptor) {
+                    Ok(tool) => (Arc::new(tool), made),
+                    Err(cause) => return Err(failed(format!("`{name}` is refused as it was made: {cause}"))),
+                }
+            }
+        }
+    };
+    Ok(ExposedTool {
+        tool,
+        owner: candidate.owner.clone(),
+        origin: None,
+        optional: candidate.metadata.optional,
+        fingerprint: None,
+        implementation: Implementation::Native(implementation),
+    })
+}

@@ -1,0 +1,126 @@
+//! Why a tool is not on a surface: every cause, with the rule, its place, and what would take it away.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Owner;
+use super::pool::Candidate;
+use crate::diagnostic::Location;
+use crate::id::ToolName;
+
+macro_rules! stages {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal;)+) => {
+        /// At which step of the assembly a tool was removed, in the order of the steps.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Stage { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Stage {
+            /// The word for it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+stages! {
+    /// Its plugin is off, or cannot be used.
+    Enablement = "enablement";
+    /// None of the providers and settings that it needs is there.
+    Availability = "availability";
+    /// It is optional and nothing opts in.
+    Optional = "optional";
+    /// Another owner has the name.
+    Conflict = "conflict";
+    /// It exists on other channels only.
+    Channel = "channel";
+    /// The model cannot use it, or its provider brings its own.
+    Model = "model";
+    /// A layer of the policy does not permit it.
+    Policy = "policy";
+    /// It is made for each run, and was not made for this one.
+    Factory = "factory";
+    /// The client cannot do what it asks for.
+    Client = "client";
+    /// This turn does without it.
+    Prompt = "prompt";
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Stage {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// One rule that removes a tool.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Rule {
+    /// The policy layer, or the stage where the rule is none of a layer's.
+    pub layer: String,
+    /// The rule itself.
+    pub rule: String,
+    /// Where it is written, if it is in a file.
+    pub location: Option<Location>,
+}
+
+/// One rule that removes a tool, with its step, its sentence and its cure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cause {
+    pub(crate) stage: Stage,
+    pub(crate) rule: Rule,
+    pub(crate) reason: String,
+    pub(crate) fix: String,
+}
+
+/// A tool that a run might have had, and every rule that took it away.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct Removal {
+    /// The tool.
+    pub name: ToolName,
+    /// Its plugin.
+    pub plugin: Owner,
+    /// The first stage that removed it.
+    pub stage: Stage,
+    /// Every rule of every stage that removes it: it is there again when all of them are gone, and not before.
+    pub rules: Vec<Rule>,
+    /// What the first rule says, in one sentence.
+    pub reason: String,
+    /// What would take the rules away.
+    #[serde(skip)]
+    pub fix: String,
+}
+
+impl Removal {
+    /// The removal of a candidate; none without a cause.
+    pub(super) fn by(candidate: &Candidate, causes: Vec<Cause>) -> Option<Self> {
+        let (stage, reason) =
+            causes.iter().min_by_key(|cause| cause.stage).map(|first| (first.stage, first.reason.clone()))?;
+        let mut fixes: Vec<&str> = Vec::new();
+        for cause in &causes {
+            if !fixes.contains(&cause.fix.as_str()) {
+                fixes.push(&cause.fix);
+            }
+        }
+        let fix = fixes.join("; ");
+        let rules = causes.into_iter().map(|cause| cause.rule).collect();
+        let (name, plugin) = (candidate.name.clone(), candidate.owner.clone());
+        Some(Self { name, plugin, stage, rules, reason, fix })
+    }
+
+    /// The removal of a tool that somebody does not want in one turn.
+    pub(super) fn by_prompt(candidate: &Candidate, by: &str, reason: String) -> Option<Self> {
+        let rule =
+            Rule { layer: Stage::Prompt.to_string(), rule: format!("tools-allow of {by}"), location: None };
+        let fix = format!("widen what {by} allows");
+        Self::by(candidate, vec![Cause { stage: Stage::Prompt, rule, reason, fix }])
+    }
+}
