@@ -12,6 +12,7 @@ mod component {
     use crate::bindings::airlock::plugin::registry::Exposure;
     use crate::bindings::airlock::plugin::registry::RegistrationError;
     use crate::bindings::airlock::plugin::runtime;
+    use crate::bindings::airlock::plugin::types::FactoryId;
     use crate::bindings::airlock::plugin::types::Tool;
 
     pub(crate) fn log(level: runtime::Level, message: &str) {
@@ -29,23 +30,35 @@ mod component {
     pub(crate) fn register_tool(tool: Tool, exposure: Exposure) -> Result<(), RegistrationError> {
         registry::register_tool(&tool, exposure)
     }
+
+    pub(crate) fn register_factory(
+        factory: FactoryId,
+        names: Vec<String>,
+        exposure: Exposure,
+    ) -> Result<(), RegistrationError> {
+        registry::register_factory(factory, &names, exposure)
+    }
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 mod native {
     #![allow(clippy::print_stderr, reason = "standard error is where a test looks for logs")]
+    #![allow(clippy::unnecessary_wraps, reason = "the host may refuse, the stand-in takes everything")]
 
     use std::cell::RefCell;
 
     use crate::bindings::airlock::plugin::registry::Exposure;
     use crate::bindings::airlock::plugin::registry::RegistrationError;
     use crate::bindings::airlock::plugin::runtime::Level;
+    use crate::bindings::airlock::plugin::types::FactoryId;
     use crate::bindings::airlock::plugin::types::Tool;
+    use crate::testing::Registered;
+    use crate::testing::RegisteredFactory;
 
     thread_local! {
         // Tests run in parallel, one thread each: a thread is one plugin.
         static CONFIG: RefCell<String> = RefCell::new("{}".to_owned());
-        static REGISTERED: RefCell<Vec<(Tool, Exposure)>> = const { RefCell::new(Vec::new()) };
+        static REGISTERED: RefCell<Registered> = RefCell::default();
     }
 
     pub(crate) fn log(level: Level, message: &str) {
@@ -65,13 +78,22 @@ mod native {
         eprintln!("progress: {done}{total} {}", message.unwrap_or_default());
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the host may refuse, the stand-in takes everything")]
     pub(crate) fn register_tool(tool: Tool, exposure: Exposure) -> Result<(), RegistrationError> {
-        REGISTERED.with_borrow_mut(|registered| registered.push((tool, exposure)));
+        REGISTERED.with_borrow_mut(|registered| registered.tools.push((tool, exposure)));
         Ok(())
     }
 
-    pub(crate) fn take_registered() -> Vec<(Tool, Exposure)> {
+    pub(crate) fn register_factory(
+        factory: FactoryId,
+        names: Vec<String>,
+        exposure: Exposure,
+    ) -> Result<(), RegistrationError> {
+        let factory = RegisteredFactory { id: factory, names, exposure };
+        REGISTERED.with_borrow_mut(|registered| registered.factories.push(factory));
+        Ok(())
+    }
+
+    pub(crate) fn take_registered() -> Registered {
         REGISTERED.take()
     }
 }

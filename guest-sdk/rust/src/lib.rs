@@ -7,23 +7,31 @@
 extern crate self as airlock_plugin;
 
 mod arguments;
+mod binding;
 pub mod bindings;
+mod bound_tool;
 mod call;
 mod config;
 mod error;
+mod factory;
 mod host;
 pub mod log;
+#[doc(hidden)]
+pub mod placement;
 mod plugin;
 pub mod prelude;
 mod result;
+mod run;
 mod schema;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 mod tool;
 
 pub use airlock_plugin_macros::arguments;
+pub use airlock_plugin_macros::binding;
 pub use airlock_plugin_macros::config;
 pub use airlock_plugin_macros::details;
+pub use airlock_plugin_macros::factory;
 pub use airlock_plugin_macros::tool;
 pub use schemars;
 pub use serde;
@@ -31,18 +39,22 @@ pub use serde_json;
 
 pub use crate::arguments::Arguments;
 pub use crate::arguments::NoArguments;
+pub use crate::binding::Binding;
+pub use crate::binding::NoBinding;
 pub use crate::bindings::airlock::plugin::registry::Exposure;
 pub use crate::bindings::airlock::plugin::types::Blob;
 pub use crate::bindings::airlock::plugin::types::Content;
 pub use crate::bindings::airlock::plugin::types::RunContext;
 pub use crate::bindings::airlock::plugin::types::ToolResult;
 pub use crate::bindings::airlock::plugin::types::Trigger;
+pub use crate::bound_tool::BoundTool;
+pub use crate::bound_tool::IntoBoundTools;
 pub use crate::call::Call;
 pub use crate::config::config;
 pub use crate::error::ToolError;
+pub use crate::factory::Factory;
+pub use crate::factory::FactoryEntry;
 pub use crate::plugin::Plugin;
-#[doc(hidden)]
-pub use crate::plugin::names_are_unique;
 pub use crate::result::IntoToolResult;
 pub use crate::result::Output;
 pub use crate::tool::Tool;

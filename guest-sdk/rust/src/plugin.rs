@@ -1,7 +1,8 @@
-//! A plugin: its list of tools enters, the contract's four exported functions leave. It never answers for an id that it
-//! did not register.
+//! A plugin: its lists of tools and factories enter, the contract's four exported functions leave. It never answers for
+//! an id that it did not register.
 
 use crate::Call;
+use crate::FactoryEntry;
 use crate::RunContext;
 use crate::ToolEntry;
 use crate::ToolResult;
@@ -15,16 +16,22 @@ use crate::log;
 
 /// What [`plugin!`](macro@crate::plugin) exports.
 pub trait Plugin {
-    /// The plugin's tools, each name once.
+    /// The tools that are there for every run, each name once.
     const TOOLS: &'static [ToolEntry];
+    /// The factories of tools that are made for each run. A factory's place in the list is its id, so that every instance
+    /// of the component knows it.
+    const FACTORIES: &'static [FactoryEntry] = &[];
 }
 
 /// Exports a plugin: `plugin!(tools: [greet, part]);`, once a crate, at its root.
 ///
+/// Tools that are made for each run come from `plugin!(factories: [messengers]);`, and `plugin!(tools: [ … ], factories:
+/// [ … ]);` has both. A tool stands in one place only; the compiler refuses any other plugin.
+///
 /// It defines a type `Plugin` that stands for the plugin in [`testing`](crate::testing).
 #[macro_export]
 macro_rules! plugin {
-    (tools: [$($tool:ty),* $(,)?] $(,)?) => {
+    (tools: [$($tool:ty),* $(,)?] $(, factories: [$($factory:ty),* $(,)?])? $(,)?) => {
         /// This plugin, as the host sees it.
         #[allow(unreachable_pub, reason = "the macro does not know where it stands")]
         #[derive(Debug)]
@@ -32,44 +39,51 @@ macro_rules! plugin {
 
         impl $crate::Plugin for Plugin {
             const TOOLS: &'static [$crate::ToolEntry] = &[$($crate::ToolEntry::of::<$tool>()),*];
+            $(const FACTORIES: &'static [$crate::FactoryEntry] = &[$($crate::FactoryEntry::of::<$factory>()),*];)?
         }
 
-        const _: () = assert!(
-            $crate::names_are_unique(<Plugin as $crate::Plugin>::TOOLS),
-            "two tools of this plugin have the same name: give one of them another with `#[tool(name = \"…\")]`"
-        );
+        const _: () = {
+            const MISTAKE: $crate::placement::Mistake = $crate::placement::mistake(
+                <Plugin as $crate::Plugin>::TOOLS,
+                <Plugin as $crate::Plugin>::FACTORIES,
+            );
+            ::core::assert!(!MISTAKE.is_there(), "{}", MISTAKE.text());
+        };
 
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::export!(Plugin with_types_in $crate::bindings);
+    };
+    (factories: [$($factory:ty),* $(,)?] $(,)?) => {
+        $crate::plugin!(tools: [], factories: [$($factory),*]);
+    };
+    () => {
+        ::core::compile_error!(
+            "a plugin lists its tools, its factories or both: `plugin!(tools: [greet], factories: [messengers]);`"
+        );
     };
 }
 
 impl<P: Plugin> Guest for P {
     fn register() -> Result<(), String> {
         for tool in P::TOOLS {
-            match host::register_tool(tool.descriptor(), tool.exposure()) {
-                Ok(()) => {}
-                Err(RegistrationError::Closed) => {
-                    return Err(format!("the registry is closed, so `{}` was not registered", tool.name()));
-                }
-                // The host refused this tool only, and its diagnostic says so; the others stay.
-                Err(refusal) => log::error!("the host refused the tool `{}`: {refusal:?}", tool.name()),
-            }
+            accept(tool.name(), host::register_tool(tool.descriptor(), tool.exposure()))?;
+        }
+        for (id, factory) in (0..).zip(P::FACTORIES) {
+            let names = factory.tools().iter().map(|tool| tool.name().to_owned()).collect();
+            accept(factory.name(), host::register_factory(id, names, factory.exposure()))?;
         }
         Ok(())
     }
 
-    fn materialize(factory: wit::FactoryId, _run: RunContext) -> Result<Vec<wit::BoundTool>, String> {
-        Err(format!("this plugin registered no tool factory, so it cannot materialize factory {factory}"))
+    fn materialize(id: wit::FactoryId, run: RunContext) -> Result<Vec<wit::BoundTool>, String> {
+        factory::<P>(id)?.materialize(&run)
     }
 
     fn execute(call: wit::ToolCall, run: RunContext) -> Result<ToolResult, wit::ToolError> {
-        let Some(tool) = P::TOOLS.iter().find(|tool| tool.name() == call.tool) else {
-            let known: Vec<&str> = P::TOOLS.iter().map(ToolEntry::name).collect();
-            let message = format!("this plugin has no tool `{}`; it has: {}", call.tool, known.join(", "));
-            return Err(wit::ToolError::Unavailable(message));
-        };
-        tool.execute(&call.params, &Call::new(call.call_id, call.tool, run)).map_err(wit::ToolError::from)
+        let tool = find::<P>(&call).map_err(wit::ToolError::Unavailable)?;
+        let binding = call.binding.as_deref();
+        tool.execute(&call.params, binding, &Call::new(call.call_id, call.tool, run))
+            .map_err(wit::ToolError::from)
     }
 
     fn on_hook(
@@ -81,30 +95,49 @@ impl<P: Plugin> Guest for P {
     }
 }
 
-#[doc(hidden)]
-#[expect(clippy::indexing_slicing, reason = "a constant function has neither iterators nor `get`")]
-pub const fn names_are_unique(tools: &[ToolEntry]) -> bool {
-    let mut later = 1;
-    while later < tools.len() {
-        let mut earlier = 0;
-        while earlier < later {
-            if equal(tools[earlier].name().as_bytes(), tools[later].name().as_bytes()) {
-                return false;
-            }
-            earlier += 1;
+/// Goes on unless nothing more can be registered.
+fn accept(name: &str, answer: Result<(), RegistrationError>) -> Result<(), String> {
+    match answer {
+        Ok(()) => Ok(()),
+        Err(RegistrationError::Closed) => {
+            Err(format!("the registry is closed, so `{name}` was not registered"))
         }
-        later += 1;
+        // The host refused this one only, and its diagnostic says so; the others stay.
+        Err(refusal) => {
+            log::error!("the host refused `{name}`: {refusal:?}");
+            Ok(())
+        }
     }
-    true
 }
 
-#[expect(clippy::indexing_slicing, reason = "a constant function has neither iterators nor `get`")]
-const fn equal(left: &[u8], right: &[u8]) -> bool {
-    let mut position = 0;
-    while position < left.len() && position < right.len() && left[position] == right[position] {
-        position += 1;
+fn factory<P: Plugin>(id: wit::FactoryId) -> Result<&'static FactoryEntry, String> {
+    let place = usize::try_from(id).ok();
+    place.and_then(|place| P::FACTORIES.get(place)).ok_or_else(|| {
+        format!("this plugin has {} tool factories, numbered from 0, and no factory {id}", P::FACTORIES.len())
+    })
+}
+
+/// The tool that a call means: one for every run, or one of the factory that the call names.
+fn find<P: Plugin>(call: &wit::ToolCall) -> Result<&'static ToolEntry, String> {
+    if let Some(id) = call.factory {
+        let factory = factory::<P>(id)?;
+        let unlisted =
+            || format!("the factory `{}` of this plugin makes no tool `{}`", factory.name(), call.tool);
+        return factory.tool(&call.tool).ok_or_else(unlisted);
     }
-    position == left.len() && position == right.len()
+    P::TOOLS.iter().find(|tool| tool.name() == call.tool).ok_or_else(|| unknown::<P>(&call.tool))
+}
+
+fn unknown<P: Plugin>(name: &str) -> String {
+    if let Some(factory) = P::FACTORIES.iter().find(|factory| factory.tool(name).is_some()) {
+        let factory = factory.name();
+        return format!(
+            "`{name}` is made by the factory `{factory}` for each run, and this call comes without what it made"
+        );
+    }
+    let made = P::FACTORIES.iter().flat_map(FactoryEntry::tools);
+    let known: Vec<&str> = P::TOOLS.iter().chain(made).map(ToolEntry::name).collect();
+    format!("this plugin has no tool `{name}`; it has: {}", known.join(", "))
 }
 
 #[cfg(test)]
@@ -139,23 +172,43 @@ mod tests {
         "rested"
     }
 
-    plugin!(tools: [walk, rest]);
+    #[binding]
+    struct Place {
+        place: String,
+    }
 
-    fn execute(tool: &str, params: &str) -> Result<ToolResult, wit::ToolError> {
-        let call = wit::ToolCall {
+    /// Points the way.
+    #[tool]
+    fn point(#[bound] place: Place, call: &Call) -> String {
+        format!("{} points to {}", call.tool(), place.place)
+    }
+
+    #[factory(tools = [point], optional)]
+    fn signs(run: &RunContext) -> Option<BoundTool> {
+        let channel = run.channel.as_ref()?;
+        Some(point::bound(&Place { place: channel.name.clone() }))
+    }
+
+    plugin!(tools: [walk, rest], factories: [signs]);
+
+    fn call(tool: &str, params: &str) -> wit::ToolCall {
+        wit::ToolCall {
             call_id: "call-1".to_owned(),
             tool: tool.to_owned(),
             params: params.to_owned(),
             factory: None,
             binding: None,
-        };
-        <Plugin as Guest>::execute(call, testing::run_context())
+        }
+    }
+
+    fn execute(tool: &str, params: &str) -> Result<ToolResult, wit::ToolError> {
+        <Plugin as Guest>::execute(call(tool, params), testing::run_context())
     }
 
     #[test]
     fn registration_tells_everything() {
         let registered = testing::register::<Plugin>().unwrap();
-        let [(walk, walk_exposure), (rest, rest_exposure)] = registered.as_slice() else {
+        let [(walk, walk_exposure), (rest, rest_exposure)] = registered.tools.as_slice() else {
             panic!("{registered:?}")
         };
         assert_eq!((walk.name.as_str(), walk.title.as_deref()), ("walk", Some("Walk")));
@@ -163,6 +216,41 @@ mod tests {
         assert!(walk.parameters.contains(r#""steps""#), "{}", walk.parameters);
         assert_eq!((rest.name.as_str(), rest.title.as_deref()), ("take-rest", None));
         assert_eq!((*walk_exposure, *rest_exposure), (Exposure::Optional, Exposure::Required));
+        let signs = testing::RegisteredFactory {
+            id: 0,
+            names: vec!["point".to_owned()],
+            exposure: Exposure::Optional,
+        };
+        assert_eq!(registered.factories, [signs]);
+    }
+
+    #[test]
+    fn what_a_factory_bound_comes_back_with_the_call() {
+        let made = <Plugin as Guest>::materialize(0, testing::run_context().on_channel("mail")).unwrap();
+        let [bound] = made.as_slice() else { panic!("{made:?}") };
+        let complete =
+            wit::ToolCall { factory: Some(0), binding: bound.binding.clone(), ..call("point", "{}") };
+        let result = <Plugin as Guest>::execute(complete, testing::run_context()).unwrap();
+        assert_eq!(result.text(), "point points to mail");
+        assert_eq!(<Plugin as Guest>::materialize(0, testing::run_context()), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_call_without_what_the_factory_made_fails() {
+        let check = |call, expected: &str| {
+            let error = <Plugin as Guest>::execute(call, testing::run_context()).unwrap_err();
+            assert!(format!("{error:?}").contains(expected), "{error:?}");
+        };
+        check(call("point", "{}"), "`point` is made by the factory `signs` for each run");
+        check(
+            wit::ToolCall { factory: Some(0), ..call("point", "{}") },
+            "without the binding that its factory",
+        );
+        check(
+            wit::ToolCall { factory: Some(0), ..call("walk", "{}") },
+            "`signs` of this plugin makes no tool `walk`",
+        );
+        check(wit::ToolCall { factory: Some(4), ..call("point", "{}") }, "no factory 4");
     }
 
     #[test]
@@ -191,7 +279,7 @@ mod tests {
     #[test]
     fn what_was_never_registered_is_refused() {
         let unknown = execute("fly", "{}").unwrap_err();
-        let expected = "this plugin has no tool `fly`; it has: walk, take-rest";
+        let expected = "this plugin has no tool `fly`; it has: walk, take-rest, point";
         assert_eq!(unknown, wit::ToolError::Unavailable(expected.to_owned()));
         assert!(<Plugin as Guest>::materialize(4, testing::run_context()).unwrap_err().contains("factory 4"));
         assert!(<Plugin as Guest>::on_hook(9, HookEvent::HostStart, None).unwrap_err().contains("handler 9"));
@@ -200,23 +288,20 @@ mod tests {
     #[test]
     fn the_manifest_must_agree() {
         let manifest = |tools, optional| {
-            json!({ "contracts": { "tools": tools }, "toolMetadata": { "walk": { "optional": optional } } })
-                .to_string()
+            let metadata = json!({ "walk": { "optional": optional }, "point": { "optional": optional } });
+            json!({ "contracts": { "tools": tools }, "toolMetadata": metadata }).to_string()
         };
-        assert_eq!(testing::check_manifest::<Plugin>(&manifest(["walk", "take-rest"], true)), Ok(()));
-        let problems = testing::check_manifest::<Plugin>(&manifest(["walk", "fly"], false)).unwrap_err();
-        for expected in ["has the tool `take-rest`", "declares `fly`", "`walk` must be optional"] {
+        let agreeing = manifest(["walk", "take-rest", "point"].as_slice(), true);
+        assert_eq!(testing::check_manifest::<Plugin>(&agreeing), Ok(()));
+        let problems = testing::check_manifest::<Plugin>(&manifest(&["walk", "fly"], false)).unwrap_err();
+        for expected in [
+            "has the tool `take-rest`",
+            "has the tool `point`",
+            "declares `fly`",
+            "`walk` must be optional both in `toolMetadata` and in `#[tool(optional)]`",
+            "`point` must be optional both in `toolMetadata` and in `#[factory(…, optional)]`",
+        ] {
             assert!(problems.contains(expected), "{problems}");
         }
-    }
-
-    #[test]
-    fn names_must_differ() {
-        assert!(names_are_unique(<Plugin as crate::Plugin>::TOOLS));
-        assert!(!names_are_unique(&[
-            ToolEntry::of::<walk>(),
-            ToolEntry::of::<rest>(),
-            ToolEntry::of::<walk>()
-        ]));
     }
 }

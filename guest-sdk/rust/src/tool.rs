@@ -4,12 +4,14 @@
 use serde_json::Value;
 
 use crate::Arguments;
+use crate::Binding;
 use crate::Call;
 use crate::Exposure;
 use crate::IntoToolResult;
 use crate::ToolError;
 use crate::ToolResult;
 use crate::arguments;
+use crate::binding;
 use crate::bindings::airlock::plugin::types as wit;
 use crate::schema;
 
@@ -29,11 +31,13 @@ pub trait Tool {
     const EXPOSURE: Exposure;
     /// What the function takes.
     type Arguments: Arguments;
+    /// What a factory binds to it: the type of the `#[bound]` parameter, or [`NoBinding`](crate::NoBinding).
+    type Binding: Binding;
     /// What the function returns.
     type Answer: IntoToolResult;
 
     /// Calls the function.
-    fn run(arguments: Self::Arguments, call: &Call) -> Self::Answer;
+    fn run(arguments: Self::Arguments, binding: Self::Binding, call: &Call) -> Self::Answer;
 }
 
 /// A [`Tool`] as a value, so that tools of different types stand in one list.
@@ -41,14 +45,21 @@ pub trait Tool {
 pub struct ToolEntry {
     name: &'static str,
     exposure: Exposure,
+    needs_binding: bool,
     descriptor: fn() -> wit::Tool,
-    execute: fn(&str, &Call) -> Result<ToolResult, ToolError>,
+    execute: fn(&str, Option<&str>, &Call) -> Result<ToolResult, ToolError>,
 }
 
 impl ToolEntry {
     /// The entry of the tool `T`.
     pub const fn of<T: Tool>() -> Self {
-        Self { name: T::NAME, exposure: T::EXPOSURE, descriptor: descriptor::<T>, execute: execute::<T> }
+        Self {
+            name: T::NAME,
+            exposure: T::EXPOSURE,
+            needs_binding: T::Binding::NEEDED,
+            descriptor: descriptor::<T>,
+            execute: execute::<T>,
+        }
     }
 
     /// The tool's canonical name.
@@ -56,20 +67,30 @@ impl ToolEntry {
         self.name
     }
 
-    pub(crate) fn exposure(&self) -> Exposure {
+    pub(crate) const fn exposure(&self) -> Exposure {
         self.exposure
+    }
+
+    /// Whether only a factory can give the tool what it needs.
+    pub(crate) const fn needs_binding(&self) -> bool {
+        self.needs_binding
     }
 
     pub(crate) fn descriptor(&self) -> wit::Tool {
         (self.descriptor)()
     }
 
-    pub(crate) fn execute(&self, params: &str, call: &Call) -> Result<ToolResult, ToolError> {
-        (self.execute)(params, call)
+    pub(crate) fn execute(
+        &self,
+        params: &str,
+        binding: Option<&str>,
+        call: &Call,
+    ) -> Result<ToolResult, ToolError> {
+        (self.execute)(params, binding, call)
     }
 }
 
-fn descriptor<T: Tool>() -> wit::Tool {
+pub(crate) fn descriptor<T: Tool>() -> wit::Tool {
     wit::Tool {
         name: T::NAME.to_owned(),
         title: T::TITLE.map(str::to_owned),
@@ -79,7 +100,12 @@ fn descriptor<T: Tool>() -> wit::Tool {
     }
 }
 
-pub(crate) fn execute<T: Tool>(params: &str, call: &Call) -> Result<ToolResult, ToolError> {
+pub(crate) fn execute<T: Tool>(
+    params: &str,
+    binding: Option<&str>,
+    call: &Call,
+) -> Result<ToolResult, ToolError> {
+    let binding = binding::read(T::NAME, binding)?;
     let arguments = arguments::parse(params).map_err(ToolError::InvalidParams)?;
-    T::run(arguments, call).into_tool_result()
+    T::run(arguments, binding, call).into_tool_result()
 }

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn every_pipeline_is_described() {
         let registered = testing::register::<Plugin>().unwrap();
-        let (tool, _) = registered.first().unwrap();
+        let (tool, _) = registered.tools.first().unwrap();
         for pipeline in PIPELINES {
             let name = format!("`{}`", pipeline.name);
             assert!(tool.description.contains(&name) && tool.parameters.contains(&name), "{name}");

@@ -1,4 +1,4 @@
-//! A struct or enum under `#[arguments]`, `#[details]` or `#[config]` enters; the same item with its derives leaves.
+//! A struct or enum under `#[arguments]`, `#[details]`, `#[binding]` or `#[config]` enters; the same item with its derives leaves.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,6 +15,7 @@ use syn::spanned::Spanned;
 pub(crate) enum Kind {
     Arguments,
     Details,
+    Binding,
     Config,
 }
 
@@ -23,6 +24,7 @@ impl Kind {
         match self {
             Self::Arguments => "arguments",
             Self::Details => "details",
+            Self::Binding => "binding",
             Self::Config => "config",
         }
     }
@@ -45,10 +47,15 @@ pub(crate) fn expand(kind: Kind, options: &TokenStream, item: TokenStream) -> Re
             quote!(::airlock_plugin::serde::Serialize, ::airlock_plugin::schemars::JsonSchema),
             quote!(#[schemars(deny_unknown_fields)]),
         ),
+        // It travels from the plugin to itself, so nothing but what it wrote can be in it.
+        Kind::Binding => (
+            quote!(::airlock_plugin::serde::Deserialize, ::airlock_plugin::serde::Serialize),
+            quote!(#[serde(deny_unknown_fields)]),
+        ),
         Kind::Config => (quote!(::airlock_plugin::serde::Deserialize), quote!()),
     };
     let schema_crate = match kind {
-        Kind::Config => quote!(),
+        Kind::Binding | Kind::Config => quote!(),
         Kind::Arguments | Kind::Details => quote!(#[schemars(crate = "::airlock_plugin::schemars")]),
     };
     let marker = match (kind, &item.data) {
@@ -56,6 +63,10 @@ pub(crate) fn expand(kind: Kind, options: &TokenStream, item: TokenStream) -> Re
         (Kind::Arguments, Data::Struct(_)) => {
             let name = &item.ident;
             quote!(impl ::airlock_plugin::Arguments for #name {})
+        }
+        (Kind::Binding, _) => {
+            let name = &item.ident;
+            quote!(impl ::airlock_plugin::Binding for #name {})
         }
         _ => quote!(),
     };

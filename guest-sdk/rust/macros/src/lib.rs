@@ -7,13 +7,17 @@ use proc_macro::TokenStream;
 
 mod container;
 mod description;
+mod factory;
 mod tool;
 
 /// Makes a function a tool.
 ///
-/// The function stays an ordinary function. It takes at most two parameters: an argument struct under `#[arguments]`,
-/// then `&Call`; both may be absent. It returns anything that implements `IntoToolResult`. Its doc comment is the
-/// description that the model reads.
+/// The function stays an ordinary function. It takes at most three parameters: an argument struct under `#[arguments]`,
+/// then what a factory binds, `#[bound] target: Target` with a type under `#[binding]`, then `&Call`; each may be absent.
+/// It returns anything that implements `IntoToolResult`. Its doc comment is the description that the model reads.
+///
+/// A function `bound` of the same name makes the tool for one run, in a factory: `send::bound(&target)`, or `send::bound()`
+/// without a `#[bound]` parameter. A tool with one cannot stand in the `tools` of `plugin!`.
 ///
 /// Options, separated by commas:
 /// - `name = "…"`: the canonical name, `^[a-z][a-z0-9_-]{0,63}$`; by default the function's name;
@@ -22,6 +26,28 @@ mod tool;
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     finish(tool::expand(options.into(), item.into()))
+}
+
+/// Makes a function a factory of tools: it decides for each run which of them the run gets.
+///
+/// The function stays an ordinary function. It takes `&RunContext`, or nothing. It returns anything that implements
+/// `IntoBoundTools`: a `BoundTool`, `Option`, `Vec` or an array of them, or a `Result` of one of these whose error is a
+/// text for the operator. No tool means "not available in this run".
+///
+/// Options, separated by commas:
+/// - `tools = [send, …]`: the `#[tool]` functions that it may return;
+/// - `optional`: they are on a surface only where an operator's allow entry names them.
+#[proc_macro_attribute]
+pub fn factory(options: TokenStream, item: TokenStream) -> TokenStream {
+    finish(factory::expand(options.into(), item.into()))
+}
+
+/// Makes a struct or enum what a factory binds to a tool, or a part of it.
+///
+/// Derives `Serialize` and `Deserialize`. As JSON it has at most 4,096 bytes.
+#[proc_macro_attribute]
+pub fn binding(options: TokenStream, item: TokenStream) -> TokenStream {
+    finish(container::expand(container::Kind::Binding, &options.into(), item.into()))
 }
 
 /// Makes a struct the arguments of a tool, or a struct or enum a part of them.

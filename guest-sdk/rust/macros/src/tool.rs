@@ -3,6 +3,7 @@
 use proc_macro2::Span;
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Attribute;
 use syn::Error;
 use syn::FnArg;
 use syn::Ident;
@@ -25,24 +26,26 @@ struct Options {
 }
 
 /// What the function takes.
-struct Parameters<'a> {
-    arguments: Option<&'a Type>,
+#[derive(Default)]
+struct Parameters {
+    arguments: Option<Type>,
+    binding: Option<Type>,
     call: bool,
 }
 
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let function: ItemFn = syn::parse2(item)?;
+    let mut function: ItemFn = syn::parse2(item)?;
     let options = parse_options(options)?;
     check_signature(&function.sig)?;
-    let ident = &function.sig.ident;
-    let name = canonical_name(&options, ident)?;
+    let name = canonical_name(&options, &function.sig.ident)?;
     let Some(description) = description::of(&function.attrs) else {
+        let ident = &function.sig.ident;
         let message = format!(
             "a tool needs a description for the model: write a doc comment, `/// …`, above `fn {ident}`"
         );
         return Err(Error::new(ident.span(), message));
     };
-    let parameters = parameters(&function.sig)?;
+    let parameters = take_parameters(&mut function.sig)?;
     let answer = answer(&function.sig)?;
 
     let title = match &options.title {
@@ -50,17 +53,22 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         None => quote!(::core::option::Option::None),
     };
     let exposure = if options.optional { quote!(Optional) } else { quote!(Required) };
-    let arguments_type = match parameters.arguments {
+    let arguments_type = match &parameters.arguments {
         Some(arguments) => quote!(#arguments),
         None => quote!(::airlock_plugin::NoArguments),
     };
-    let passed = match (parameters.arguments, parameters.call) {
-        (Some(_), true) => quote!(arguments, call),
-        (Some(_), false) => quote!(arguments),
-        (None, true) => quote!(call),
-        (None, false) => quote!(),
+    let binding_type = match &parameters.binding {
+        Some(binding) => quote!(#binding),
+        None => quote!(::airlock_plugin::NoBinding),
     };
-    let visibility = &function.vis;
+    let passed = [
+        parameters.arguments.as_ref().map(|_| quote!(arguments)),
+        parameters.binding.as_ref().map(|_| quote!(binding)),
+        parameters.call.then(|| quote!(call)),
+    ];
+    let passed = passed.iter().flatten();
+    let bound = bound(&function, &parameters);
+    let (ident, visibility) = (&function.sig.ident, &function.vis);
     Ok(quote! {
         #[allow(clippy::needless_pass_by_value, reason = "a tool owns its arguments")]
         #function
@@ -76,14 +84,40 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
             const DESCRIPTION: &'static str = #description;
             const EXPOSURE: ::airlock_plugin::Exposure = ::airlock_plugin::Exposure::#exposure;
             type Arguments = #arguments_type;
+            type Binding = #binding_type;
             type Answer = #answer;
 
             #[allow(unused_variables, reason = "a tool takes what it needs")]
-            fn run(arguments: Self::Arguments, call: &::airlock_plugin::Call) -> Self::Answer {
-                #ident(#passed)
+            fn run(
+                arguments: Self::Arguments,
+                binding: Self::Binding,
+                call: &::airlock_plugin::Call,
+            ) -> Self::Answer {
+                #ident(#(#passed),*)
             }
         }
+
+        #bound
     })
+}
+
+/// The function by which a factory makes the tool. It takes what the tool needs, so that the compiler refuses a factory
+/// that binds something else, or nothing.
+fn bound(function: &ItemFn, parameters: &Parameters) -> TokenStream {
+    let (ident, visibility) = (&function.sig.ident, &function.vis);
+    let (parameter, passed) = match &parameters.binding {
+        Some(binding) => (quote!(binding: &#binding), quote!(binding)),
+        None => (quote!(), quote!(&::airlock_plugin::NoBinding)),
+    };
+    quote! {
+        impl #ident {
+            /// The tool for one run.
+            #[allow(dead_code, reason = "only a factory needs it")]
+            #visibility fn bound(#parameter) -> ::airlock_plugin::BoundTool {
+                ::airlock_plugin::BoundTool::of::<Self>(#passed)
+            }
+        }
+    }
 }
 
 fn parse_options(tokens: TokenStream) -> Result<Options> {
@@ -150,28 +184,47 @@ fn check_signature(signature: &Signature) -> Result<()> {
     Ok(())
 }
 
-fn parameters(signature: &Signature) -> Result<Parameters<'_>> {
-    let mut types = Vec::new();
-    for input in &signature.inputs {
-        match input {
-            FnArg::Typed(typed) => types.push(typed.ty.as_ref()),
+/// Reads the parameters in their order, and takes `#[bound]` away, which is no attribute for the compiler.
+fn take_parameters(signature: &mut Signature) -> Result<Parameters> {
+    let everything = signature.inputs.span();
+    let mut parameters = Parameters::default();
+    for input in &mut signature.inputs {
+        let typed = match input {
+            FnArg::Typed(typed) => typed,
             FnArg::Receiver(receiver) => {
                 return Err(Error::new(receiver.span(), "a tool is a free function: it has no `self`"));
             }
+        };
+        let is_reference = matches!(*typed.ty, Type::Reference(_));
+        let has_mark = typed.attrs.iter().any(is_bound);
+        typed.attrs.retain(|attribute| !is_bound(attribute));
+        let Parameters { arguments, binding, call } = &mut parameters;
+        match (has_mark, is_reference) {
+            (true, true) => {
+                return Err(Error::new(
+                    typed.ty.span(),
+                    "what a factory bound comes by value: take away the `&`",
+                ));
+            }
+            (true, false) if binding.is_none() && !*call => *binding = Some((*typed.ty).clone()),
+            (false, true) if !*call => *call = true,
+            (false, false) if arguments.is_none() && binding.is_none() && !*call => {
+                *arguments = Some((*typed.ty).clone());
+            }
+            _ => {
+                return Err(Error::new(
+                    everything,
+                    "a tool takes at most its arguments, as one struct by value, what a factory binds, as \
+                     `#[bound] …`, and `&Call`, in this order",
+                ));
+            }
         }
     }
-    match types.as_slice() {
-        [] => Ok(Parameters { arguments: None, call: false }),
-        [Type::Reference(_)] => Ok(Parameters { arguments: None, call: true }),
-        [arguments] => Ok(Parameters { arguments: Some(arguments), call: false }),
-        [arguments, Type::Reference(_)] if !matches!(arguments, Type::Reference(_)) => {
-            Ok(Parameters { arguments: Some(arguments), call: true })
-        }
-        _ => Err(Error::new(
-            signature.inputs.span(),
-            "a tool takes at most its arguments, as one struct by value, and then `&Call`",
-        )),
-    }
+    Ok(parameters)
+}
+
+fn is_bound(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("bound")
 }
 
 fn answer(signature: &Signature) -> Result<&Type> {
@@ -186,6 +239,8 @@ fn answer(signature: &Signature) -> Result<&Type> {
 
 #[cfg(test)]
 mod tests {
+    use syn::parse_quote;
+
     use super::*;
 
     #[test]
@@ -196,5 +251,24 @@ mod tests {
         for name in ["", "Read", "1a", "_a", "a.b", "é", &"a".repeat(65)] {
             assert!(!is_canonical(name), "{name}");
         }
+    }
+
+    #[test]
+    fn parameters_have_an_order() {
+        let check = |mut signature: Signature, expected: Option<(bool, bool, bool)>| {
+            let parameters = take_parameters(&mut signature).ok();
+            let found =
+                parameters.map(|found| (found.arguments.is_some(), found.binding.is_some(), found.call));
+            assert_eq!(found, expected);
+        };
+        check(parse_quote!(fn f()), Some((false, false, false)));
+        check(parse_quote!(fn f(a: A, #[bound] b: B, c: &Call)), Some((true, true, true)));
+        check(parse_quote!(fn f(#[bound] b: B)), Some((false, true, false)));
+        check(parse_quote!(fn f(c: &Call)), Some((false, false, true)));
+        check(parse_quote!(fn f(#[bound] b: B, a: A)), None);
+        check(parse_quote!(fn f(c: &Call, #[bound] b: B)), None);
+        check(parse_quote!(fn f(a: A, b: B)), None);
+        check(parse_quote!(fn f(#[bound] b: &B)), None);
+        check(parse_quote!(fn f(c: &Call, d: &Call)), None);
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_lie_is_one() {
         let registered = testing::register::<Plugin>().unwrap();
-        let (tool, _) = registered.iter().find(|(tool, _)| tool.name == "lie").unwrap();
+        let (tool, _) = registered.tools.iter().find(|(tool, _)| tool.name == "lie").unwrap();
         assert!(tool.output_schema.as_ref().unwrap().contains(r#""type":"integer""#));
         assert_eq!(
             testing::call::<lie>(json!({})).unwrap().json_details().unwrap(),

@@ -1,0 +1,4 @@
+//! A plugin without anything.
+airlock_plugin::plugin!();
+
+fn main() {}
