@@ -8,11 +8,14 @@ pub(crate) use native::*;
 
 #[cfg(target_arch = "wasm32")]
 mod component {
+    use crate::bindings::airlock::plugin::hook_types::HookName;
+    use crate::bindings::airlock::plugin::hook_types::HookOptions;
     use crate::bindings::airlock::plugin::registry;
     use crate::bindings::airlock::plugin::registry::Exposure;
     use crate::bindings::airlock::plugin::registry::RegistrationError;
     use crate::bindings::airlock::plugin::runtime;
     use crate::bindings::airlock::plugin::types::FactoryId;
+    use crate::bindings::airlock::plugin::types::HandlerId;
     use crate::bindings::airlock::plugin::types::Tool;
 
     pub(crate) fn log(level: runtime::Level, message: &str) {
@@ -38,6 +41,14 @@ mod component {
     ) -> Result<(), RegistrationError> {
         registry::register_factory(factory, &names, exposure)
     }
+
+    pub(crate) fn on(
+        handler: HandlerId,
+        hook: HookName,
+        options: HookOptions,
+    ) -> Result<(), RegistrationError> {
+        registry::on(handler, hook, &options)
+    }
 }
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -47,10 +58,13 @@ mod native {
 
     use std::cell::RefCell;
 
+    use crate::bindings::airlock::plugin::hook_types::HookName;
+    use crate::bindings::airlock::plugin::hook_types::HookOptions;
     use crate::bindings::airlock::plugin::registry::Exposure;
     use crate::bindings::airlock::plugin::registry::RegistrationError;
     use crate::bindings::airlock::plugin::runtime::Level;
     use crate::bindings::airlock::plugin::types::FactoryId;
+    use crate::bindings::airlock::plugin::types::HandlerId;
     use crate::bindings::airlock::plugin::types::Tool;
     use crate::testing::Registered;
     use crate::testing::RegisteredFactory;
@@ -90,6 +104,15 @@ mod native {
     ) -> Result<(), RegistrationError> {
         let factory = RegisteredFactory { id: factory, names, exposure };
         REGISTERED.with_borrow_mut(|registered| registered.factories.push(factory));
+        Ok(())
+    }
+
+    pub(crate) fn on(
+        handler: HandlerId,
+        hook: HookName,
+        options: HookOptions,
+    ) -> Result<(), RegistrationError> {
+        REGISTERED.with_borrow_mut(|registered| registered.hooks.push((handler, hook, options)));
         Ok(())
     }
 

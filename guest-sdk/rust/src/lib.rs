@@ -20,6 +20,8 @@ pub mod log;
 pub mod placement;
 mod plugin;
 pub mod prelude;
+#[doc(hidden)]
+pub mod raw;
 mod result;
 mod run;
 mod schema;

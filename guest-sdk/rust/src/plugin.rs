@@ -21,6 +21,20 @@ pub trait Plugin {
     /// The factories of tools that are made for each run. A factory's place in the list is its id, so that every instance
     /// of the component knows it.
     const FACTORIES: &'static [FactoryEntry] = &[];
+
+    #[doc(hidden)]
+    fn register_raw() -> Result<(), String> {
+        Ok(())
+    }
+
+    #[doc(hidden)]
+    fn on_raw_hook(
+        handler: wit::HandlerId,
+        _event: HookEvent,
+        _run: Option<RunContext>,
+    ) -> Result<HookOutcome, String> {
+        Err(format!("this plugin registered no hook handler, so it cannot run handler {handler}"))
+    }
 }
 
 /// Exports a plugin: `plugin!(tools: [greet, part]);`, once a crate, at its root.
@@ -31,7 +45,7 @@ pub trait Plugin {
 /// It defines a type `Plugin` that stands for the plugin in [`testing`](crate::testing).
 #[macro_export]
 macro_rules! plugin {
-    (tools: [$($tool:ty),* $(,)?] $(, factories: [$($factory:ty),* $(,)?])? $(,)?) => {
+    (tools: [$($tool:ty),* $(,)?] $(, factories: [$($factory:ty),* $(,)?])? $(, raw: $raw:ty)? $(,)?) => {
         /// This plugin, as the host sees it.
         #[allow(unreachable_pub, reason = "the macro does not know where it stands")]
         #[derive(Debug)]
@@ -40,6 +54,7 @@ macro_rules! plugin {
         impl $crate::Plugin for Plugin {
             const TOOLS: &'static [$crate::ToolEntry] = &[$($crate::ToolEntry::of::<$tool>()),*];
             $(const FACTORIES: &'static [$crate::FactoryEntry] = &[$($crate::FactoryEntry::of::<$factory>()),*];)?
+            $($crate::plugin!(@raw $raw);)?
         }
 
         const _: () = {
@@ -53,13 +68,29 @@ macro_rules! plugin {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::export!(Plugin with_types_in $crate::bindings);
     };
-    (factories: [$($factory:ty),* $(,)?] $(,)?) => {
-        $crate::plugin!(tools: [], factories: [$($factory),*]);
+    (factories: [$($factory:ty),* $(,)?] $(, raw: $raw:ty)? $(,)?) => {
+        $crate::plugin!(tools: [], factories: [$($factory),*] $(, raw: $raw)?);
     };
     () => {
         ::core::compile_error!(
             "a plugin lists its tools, its factories or both: `plugin!(tools: [greet], factories: [messengers]);`"
         );
+    };
+    (@raw $raw:ty) => {
+        fn register_raw() -> ::core::result::Result<(), ::std::string::String> {
+            <$raw as $crate::raw::Raw>::register()
+        }
+
+        fn on_raw_hook(
+            handler: $crate::bindings::airlock::plugin::types::HandlerId,
+            event: $crate::bindings::airlock::plugin::hook_types::HookEvent,
+            run: ::core::option::Option<$crate::RunContext>,
+        ) -> ::core::result::Result<
+            $crate::bindings::airlock::plugin::hook_types::HookOutcome,
+            ::std::string::String,
+        > {
+            <$raw as $crate::raw::Raw>::on_hook(handler, event, run)
+        }
     };
 }
 
@@ -72,7 +103,7 @@ impl<P: Plugin> Guest for P {
             let names = factory.tools().iter().map(|tool| tool.name().to_owned()).collect();
             accept(factory.name(), host::register_factory(id, names, factory.exposure()))?;
         }
-        Ok(())
+        P::register_raw()
     }
 
     fn materialize(id: wit::FactoryId, run: RunContext) -> Result<Vec<wit::BoundTool>, String> {
@@ -88,10 +119,10 @@ impl<P: Plugin> Guest for P {
 
     fn on_hook(
         handler: wit::HandlerId,
-        _event: HookEvent,
-        _run: Option<RunContext>,
+        event: HookEvent,
+        run: Option<RunContext>,
     ) -> Result<HookOutcome, String> {
-        Err(format!("this plugin registered no hook handler, so it cannot run handler {handler}"))
+        P::on_raw_hook(handler, event, run)
     }
 }
 

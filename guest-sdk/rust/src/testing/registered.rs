@@ -2,6 +2,8 @@
 
 use crate::Exposure;
 use crate::Plugin;
+use crate::bindings::airlock::plugin::hook_types::HookName;
+use crate::bindings::airlock::plugin::hook_types::HookOptions;
 use crate::bindings::airlock::plugin::types as wit;
 use crate::bindings::exports::airlock::plugin::guest::Guest;
 use crate::host;
@@ -14,6 +16,8 @@ pub struct Registered {
     pub tools: Vec<(wit::Tool, Exposure)>,
     /// The factories.
     pub factories: Vec<RegisteredFactory>,
+    #[doc(hidden)]
+    pub hooks: Vec<(wit::HandlerId, HookName, HookOptions)>,
 }
 
 /// A factory as the host knows it.
