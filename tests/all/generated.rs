@@ -10,7 +10,7 @@ use airlock_core::{Code, DocumentKind, Severity, document_schema};
 use crate::support::repository;
 
 #[track_caller]
-fn check(path: &str, expected: &str) {
+pub(crate) fn check(path: &str, expected: &str) {
     let path: PathBuf = repository().join(path);
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

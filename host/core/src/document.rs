@@ -164,7 +164,15 @@ impl Document {
 
     /// A problem with the value at `path`.
     pub(crate) fn problem_at(&self, path: &[&str], message: impl Into<String>) -> Problem {
-        let (position, path) = (self.position(path), path.join("."));
+        let mut shown = String::new();
+        for step in path {
+            match step.parse::<usize>() {
+                Ok(index) => shown.push_str(&format!("[{index}]")),
+                Err(_) if shown.is_empty() => shown.push_str(step),
+                Err(_) => shown.push_str(&format!(".{step}")),
+            }
+        }
+        let (position, path) = (self.position(path), shown);
         Problem { position, path, message: message.into(), hint: None, is_syntax: false }
     }
 }
