@@ -108,14 +108,14 @@ fn parameters_come_from_a_file_too() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_cancels_the_call() {
-    let hostile = built("hostile-plugins");
+    let sleeper = crate::support::sample("sleeper");
     let data = repository().join("target/test-data");
     // Warm the cache, so that the interrupt meets the call and not a compilation.
-    json(&["plugins", "fuel-burner"]);
+    json(&["plugins", "sleeper"]);
     let child = Command::new(program())
         .args([
             "--plugins",
-            hostile.to_str().unwrap(),
+            sleeper.to_str().unwrap(),
             "--format",
             "json",
             "call",
@@ -165,14 +165,25 @@ fn pages_for_people_read_well() {
     markdown_links    markdown  Finds the links of a Markdown text that lead nowhere: to files that do not exist, to headings that …
     markdown_outline  markdown  Lists the headings of a Markdown text with their levels and line numbers.
     markdown_toc      markdown  Writes a table of contents for a Markdown text, with the anchors that GitHub gives its headings.
+    notes_list        notebook  Lists all notes with their numbers.
+    tracker_create    tracker   Prepares a new issue for the project and returns its record. It does not file it.
+    tracker_read      tracker   Reads one issue of the project.
+    tracker_search    tracker   Searches the project's issues and lists those that fit, one a line.
     workflow_tool     workflow  Runs one named pipeline of text steps and returns the resulting text.
 
-    5 tools, 0 removed
+    REMOVED       PLUGIN    STAGE     REASON
+    notes_forget  notebook  optional  `notes_forget` is optional, and no allow entry names it
+    send_message  courier   factory   the factory of `courier` made no `send_message` for this run
+
+    9 tools, 2 removed
     ");
     insta::assert_snapshot!(page(&["plugins"]), @r"
     PLUGIN    VERSION  ORIGIN  STATE       TOOLS
+    courier   0.1.0    config  registered  send_message
     echo      0.1.0    config  registered  echo
     markdown  0.1.0    config  registered  markdown_outline, markdown_toc, markdown_links
+    notebook  0.1.0    config  registered  notes_list, notes_forget
+    tracker   0.1.0    config  registered  tracker_search, tracker_read, tracker_create
     workflow  0.1.0    config  registered  workflow_tool
     ");
     insta::with_settings!({ filters => vec![

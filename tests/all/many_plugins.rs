@@ -83,7 +83,8 @@ async fn the_operator_says_who_owns_a_contested_name() {
     let owners: Vec<_> = surface.tools().map(|exposed| exposed.owner.to_string()).collect();
     assert_eq!(owners, ["twin-b"]);
     assert_eq!(surface.diagnostics(), []);
-    assert_eq!(surface.removed()[0].rules[0].rule, "tool-owned");
+    let rule = &surface.removed()[0].rules[0].rule;
+    assert_eq!(rule, "the operator gives the tool `echo` to `twin-b` and not to `twin-a`");
 }
 
 #[tokio::test]

@@ -86,8 +86,10 @@ fn plugin(status: &PluginStatus, catalogue: &[Diagnostic]) -> Plugin {
     let manifest = &status.entry.manifest;
     let (state, tools, mut diagnostics) = match &status.loaded {
         Ok(Some(loaded)) => {
-            let tools =
-                loaded.registration.tools.iter().map(|registered| registered.tool.name.to_string()).collect();
+            let registration = &loaded.registration;
+            let tools = registration.tools.iter().map(|registered| registered.tool.name.to_string());
+            let made = registration.factories.iter().flat_map(|factory| &factory.names);
+            let tools = tools.chain(made.map(ToString::to_string)).collect();
             ("registered", tools, loaded.registration.diagnostics.clone())
         }
         Ok(None) => ("discovered", Vec::new(), Vec::new()),

@@ -127,7 +127,12 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Config(path) | Self::Run(path)) = self;
-        formatter.write_str(&path.join("."))
+        for (place, key) in path.iter().enumerate() {
+            let dot = if place == 0 { "" } else { "." };
+            let is_bare = key.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_'));
+            if is_bare { write!(formatter, "{dot}{key}")? } else { write!(formatter, "{dot}\"{key}\"")? }
+        }
+        Ok(())
     }
 }
 

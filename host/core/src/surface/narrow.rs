@@ -195,7 +195,7 @@ fn marked_at(candidate: &Candidate, field: &str) -> Option<Location> {
 impl Cause {
     /// What a finding says removes a tool.
     pub(super) fn because(stage: Stage, finding: &Diagnostic) -> Self {
-        let rule = Rule::of(stage, finding.code.as_str(), finding.location.clone());
+        let rule = Rule::of(stage, &finding.message, finding.location.clone());
         Self { stage, rule, reason: finding.message.clone(), fix: finding.hint.clone() }
     }
 }

@@ -1,11 +1,13 @@
 //! Candidates: every name that a native tool or a manifest stands for, before any rule was asked. Made once a snapshot.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Owner;
 use crate::catalog::{CatalogEntry, Catalogue};
+use crate::diagnostic::Code;
 use crate::host::NativeRegistration;
-use crate::id::ToolName;
+use crate::id::{PluginId, ToolName};
 use crate::manifest::ToolMetadata;
 
 /// A name with its owner and what its author says about it; nothing of a plugin's code is known yet.
@@ -32,13 +34,23 @@ pub(crate) fn candidates(natives: &[Arc<NativeRegistration>], catalogue: &Catalo
         metadata: native.metadata.clone(),
         source: Source::Native(Arc::clone(native)),
     });
-    let declared = catalogue.entries().iter().flat_map(|entry| {
-        entry.manifest.contracts.tools.iter().map(|name| Candidate {
+    // A copy that another one shadows is no second tool, unless it alone declares the name.
+    let is_shadowed =
+        |entry: &CatalogEntry| entry.refusals.iter().any(|why| why.code == Code::PluginShadowed);
+    let used = catalogue.entries().iter().filter(|entry| !is_shadowed(entry));
+    let known: HashSet<(&PluginId, &ToolName)> = used
+        .flat_map(|entry| entry.manifest.contracts.tools.iter().map(|name| (&entry.manifest.id, name)))
+        .collect();
+    let declared = catalogue
+        .entries()
+        .iter()
+        .flat_map(|entry| entry.manifest.contracts.tools.iter().map(move |name| (entry, name)))
+        .filter(|(entry, name)| !is_shadowed(entry) || !known.contains(&(&entry.manifest.id, *name)))
+        .map(|(entry, name)| Candidate {
             name: name.clone(),
             owner: Owner::Plugin(entry.manifest.id.clone()),
             metadata: entry.manifest.metadata(name),
             source: Source::Plugin(Arc::clone(entry)),
-        })
-    });
+        });
     native.chain(declared).map(Arc::new).collect()
 }
