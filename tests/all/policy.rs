@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use airlock_core::{
     Binding, CallKind, Config, Host, LoadReason, NativeCall, NativeTool, Origin, PluginRoot, RunContext,
-    Surface, ToolDescriptor, ToolError, ToolResult,
+    State, Surface, ToolDescriptor, ToolError, ToolResult,
 };
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -89,7 +89,7 @@ async fn a_workspace_s_plugin_gets_nothing_of_an_installed_one_s_grants() {
     };
     let host = |roots: Vec<PluginRoot>, source: &str| {
         let builder = Host::builder().sandbox(Scripted).config(config(source));
-        roots.into_iter().fold(builder, |builder, root| builder.plugin_root(root)).build()
+        roots.into_iter().fold(builder, airlock_core::HostBuilder::plugin_root).build()
     };
 
     // Beside the installed one it is shadowed, whatever it says.
@@ -227,6 +227,12 @@ impl NativeTool for Made {
 #[tokio::test]
 async fn a_native_tool_is_bound_to_its_run() {
     let host = Host::builder().sandbox(Scripted).native_tool(Made { workspace: None }).build().await.unwrap();
+    let explanation = host.explain("made", RunContext::new("writer")).await;
+    let reason_of = explanation.reason.as_deref().unwrap();
+    assert_eq!(
+        (explanation.stopped_at, reason_of),
+        (Some(State::Exposed), "`made` needs a workspace, and the run names none")
+    );
     let assemble = async |workspace: Option<&str>| {
         let mut run = RunContext::new("writer");
         run.workspace = workspace.map(str::to_owned);

@@ -8,7 +8,7 @@ use crate::call::CallKind;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::host::PluginStatus;
 use crate::id::ToolName;
-use crate::surface::{Owner, Rule, Surface};
+use crate::surface::{Owner, Removal, Rule, Surface};
 use crate::text;
 
 /// How far something has come.
@@ -88,6 +88,12 @@ impl Stop {
         };
         Self { at, reason: finding.message.clone(), rules: vec![rule], fix: finding.hint.clone() }
     }
+
+    /// What took the tool off the surface.
+    fn at_removal(removal: &Removal) -> Self {
+        let (reason, rules, fix) = (removal.reason.clone(), removal.rules.clone(), removal.fix.clone());
+        Self { at: State::Exposed, reason, rules, fix }
+    }
 }
 
 impl State {
@@ -160,6 +166,15 @@ fn explain_tool(
             (State::Executed, _) => "nothing stands between an accepted call and its execution".to_owned(),
         });
     }
+    let native =
+        surface.removed().iter().find(|gone| gone.name.as_str() == shown && gone.plugin == Owner::Core);
+    if let Some(removal) = native {
+        let stop = Stop::at_removal(removal);
+        return answer(shown, SubjectKind::Tool, Some(stop), |state| match state {
+            State::Installed => "it is a native tool of the host".to_owned(),
+            _ => "the host was built with it".to_owned(),
+        });
+    }
     let declared: Vec<&PluginStatus> = plugins
         .iter()
         .filter(|status| status.entry.manifest.contracts.tools.iter().any(|tool| tool.as_str() == shown))
@@ -201,11 +216,9 @@ fn explain_tool(
             format!("a package that names it lies in {folder}")
         });
     }
-    let tools =
-        plugins.iter().flat_map(|status| &status.entry.manifest.contracts.tools).map(ToolName::as_str);
+    let tools = surface.snapshot().candidates.iter().map(|candidate| candidate.name.as_str());
     let ids = plugins.iter().map(|status| status.entry.manifest.id.as_str());
-    let native = surface.tools().map(|exposed| exposed.tool.name.as_str());
-    let known: Vec<&str> = tools.chain(ids).chain(native).collect();
+    let known: Vec<&str> = tools.chain(ids).collect();
     let fix = text::suggest(&shown, known).map_or_else(
         || "install the plugin that has it, or hand its root to the host".to_owned(),
         |meant| format!("did you mean `{meant}`? Else install the plugin that has it"),
@@ -237,8 +250,7 @@ fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Sto
         let reason = "it is registered and was left out of this surface without a record".to_owned();
         return Stop { at: State::Exposed, reason, rules: Vec::new(), fix: "report this".to_owned() };
     };
-    let (reason, rules, fix) = (removal.reason.clone(), removal.rules.clone(), removal.fix.clone());
-    Stop { at: State::Exposed, reason, rules, fix }
+    Stop::at_removal(removal)
 }
 
 fn explain_plugin(shown: String, surface: &Surface, plugins: &[PluginStatus]) -> Explanation {

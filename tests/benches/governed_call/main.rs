@@ -9,7 +9,11 @@
     reason = "a measurement"
 )]
 
+mod assembly;
 mod plain;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../all/scripted.rs"]
+mod scripted;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +24,7 @@ use airlock_sandbox::{Sandbox, SandboxConfig};
 use futures_util::stream::{self, StreamExt as _};
 use tokio::runtime::Runtime;
 
+use assembly::Assembly;
 use plain::Plain;
 
 /// Rounds of which the median counts; the subjects take turns, so that a busy moment hits all of them.
@@ -50,6 +55,7 @@ fn main() {
         &mut || runtime.block_on(refused_call(&surface)),
     ]);
     let many = throughput(&runtime, &surface);
+    let assembly = Assembly::measure(&runtime);
 
     println!("# Performance\n");
     println!("Written by `cargo xtask bench`; measured in one run on {}.", machine());
@@ -77,6 +83,17 @@ fn main() {
         ("warm start: discover, load from the cache, register, assemble", start_up.warm),
     ] {
         println!("| {name} | {} | {:.4} |", show(time), time.as_secs_f64() / start_up.compile.as_secs_f64());
+    }
+    println!(
+        "\n| a surface of 1,000 tools of 100 loaded plugins, through 13 layers | time | bar |\n|---|---|---|"
+    );
+    for (name, time, bar) in [
+        ("assemble, all survive", assembly.whole, "2 ms"),
+        ("assemble, 500 are removed by eight layers each", assembly.half, "2 ms"),
+        ("explain one that was removed", assembly.explained, "5 ms"),
+        ("discover 1,000 plugins, running none", assembly.discovered, "250 ms"),
+    ] {
+        println!("| {name} | {} | {bar} |", show(time));
     }
 }
 
