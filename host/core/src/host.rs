@@ -254,6 +254,13 @@ impl HostBuilder {
         self
     }
 
+    /// Adds tools of the embedder's own that are made together, such as a set of file tools.
+    #[must_use]
+    pub fn native_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn NativeTool>>) -> Self {
+        self.natives.extend(tools);
+        self
+    }
+
     /// Upper limits of every invocation, in place of the configuration's; manifests can only lower them.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
