@@ -30,7 +30,13 @@ mod read;
 mod transaction;
 mod write;
 
+// Commands, where there are process groups.
+#[cfg(unix)]
+mod commands;
+
 #[cfg(test)]
 mod hostile;
 
+#[cfg(unix)]
+pub use commands::{CommandPolicy, Commands, Confinement, Network};
 pub use tool::files;

@@ -69,6 +69,12 @@ impl Workspaces {
 }
 
 impl NamedWorkspace {
+    /// The folder's path, as the run has it.
+    #[cfg(unix)]
+    pub(crate) fn path(&self) -> &Path {
+        self.names.first().map_or(Path::new("."), PathBuf::as_path)
+    }
+
     /// What a call wrote, relative to the workspace. An absolute path is taken if it is below the workspace.
     pub(crate) fn relative(&self, written: &str) -> Result<PathBuf, ToolError> {
         if written.is_empty() {
