@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::lines::LineEnds;
 use crate::open::{Seen, kind_name, must_be_writable, read_text};
 use crate::patch::{Applied, FilePatch, Hunk, HunkLine, Searches, Target, apply, parse};
-use crate::problem::{failed, io_problem, shown};
+use crate::problem::{counted, failed, io_problem, shown};
 use crate::tool::{Definition, arguments};
 use crate::transaction::{Change, Transaction, What};
 use crate::workspace::{NamedWorkspace, Place};
@@ -89,7 +89,7 @@ impl Plan<'_> {
                 let place = self.new_place(path)?;
                 let contents = created(hunks).map_err(|problem| problem_with(target, &problem))?;
                 self.count(contents.len())?;
-                let report = format!("made `{}`: {} lines", place.shown, contents.lines().count());
+                let report = format!("made `{}`: {}", place.shown, counted(contents.lines().count(), "line"));
                 let permissions = executable.unwrap_or(false).then(program_permissions).flatten();
                 let what = What::Create { contents: contents.into_bytes(), permissions };
                 self.changes.push(Change { place, what });
@@ -105,7 +105,7 @@ impl Plan<'_> {
                 }
                 let (contents, mut seen, moved) = self.changed(&place, target, hunks)?;
                 set_executable(&mut seen.permissions, *executable);
-                let report = format!("changed `{}`: {} hunks{moved}", place.shown, hunks.len());
+                let report = format!("changed `{}`: {}{moved}", place.shown, counted(hunks.len(), "hunk"));
                 self.changes.push(Change { place, what: What::Replace { contents, seen } });
                 report
             }
@@ -122,8 +122,12 @@ impl Plan<'_> {
                 let (contents, seen, moved) = self.changed(&old, target, hunks)?;
                 let mut permissions = seen.permissions.clone();
                 set_executable(&mut permissions, *executable);
-                let report =
-                    format!("renamed `{}` to `{}`: {} hunks{moved}", old.shown, new.shown, hunks.len());
+                let report = format!(
+                    "renamed `{}` to `{}`: {}{moved}",
+                    old.shown,
+                    new.shown,
+                    counted(hunks.len(), "hunk")
+                );
                 let what = What::Create { contents, permissions: Some(permissions) };
                 self.changes.push(Change { place: new, what });
                 self.changes.push(Change { place: old, what: What::Delete { seen } });
@@ -336,8 +340,8 @@ mod tests {
         let result = patch(folder.path(), MANY).unwrap();
         assert_eq!(
             text_of(&result),
-            "changed `one`: 1 hunks (hunk 1 fitted at line 1)\nmade `new/two`: 1 lines\ndeleted `three`\n\
-             renamed `four` to `five`: 1 hunks"
+            "changed `one`: 1 hunk (hunk 1 fitted at line 1)\nmade `new/two`: 1 line\ndeleted `three`\n\
+             renamed `four` to `five`: 1 hunk"
         );
         let at = |path| file_at(folder.path(), path);
         assert_eq!((at("one").as_deref(), at("new/two").as_deref()), (Some("a\nB\n"), Some("two\n")));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::lines::LineEnds;
 use crate::open::{MAX_TEXT_BYTES, read_text};
-use crate::problem::failed;
+use crate::problem::{counted, failed};
 use crate::tool::{Definition, arguments};
 use crate::transaction::{Change, Transaction, What};
 use crate::workspace::NamedWorkspace;
@@ -94,7 +94,8 @@ fn edit(workspace: &NamedWorkspace, call: Value) -> Result<ToolResult, ToolError
     let edits = call.edits.len();
     Ok(ToolResult {
         content: vec![Content::text(format!(
-            "changed `{shown}`: {edits} edits, {replaced} replacements; it has {bytes} bytes now"
+            "changed `{shown}`: {}; it has {bytes} bytes now",
+            counted(replaced, "replacement")
         ))],
         details: Some(json!({ "path": shown, "edits": edits, "replacements": replaced, "bytes": bytes })),
     })
@@ -254,7 +255,7 @@ mod tests {
         let limit = usize::try_from(MAX_TEXT_BYTES).unwrap();
         let call = || call_in(folder.path(), "edit", json!({ "path": "a", "edits": one("b", "c") }));
         fs::write(&file, format!("b{}", "a".repeat(limit - 1))).unwrap();
-        assert!(text_of(&call().unwrap()).contains("1 replacements"));
+        assert!(text_of(&call().unwrap()).contains("1 replacement;"));
         fs::write(&file, format!("b{}", "a".repeat(limit))).unwrap();
         assert!(message_of(call()).contains("the limit is 8388608"));
         let many = json!([{ "old_text": "b", "new_text": "c".repeat(1_000), "replace_all": true }]);

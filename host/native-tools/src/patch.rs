@@ -77,7 +77,10 @@ pub(crate) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
             );
         } else if line.starts_with("@@") {
             return Err(parser.refuse("a hunk of no file: put `--- a/PATH` and `+++ b/PATH` before it"));
-        } else if files.is_empty() || is_filler(line) {
+        } else if line.trim_end() == "--" {
+            // The signature of `git`, with its version in the next line.
+            parser.next += 2;
+        } else if files.is_empty() || line.trim().is_empty() || line.starts_with("```") {
             // What stands before the first file is a message, such as a commit's.
             parser.next += 1;
         } else {
@@ -90,12 +93,6 @@ pub(crate) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
         return Err("the patch names no file: begin each with `--- a/PATH` and `+++ b/PATH`".to_owned());
     }
     Ok(files)
-}
-
-/// What may stand between and after files: empty lines, a fence around the patch, and the signature of `git`.
-fn is_filler(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty() || line.starts_with("```") || line == "--" || line.starts_with("2.")
 }
 
 /// A patch and how far it has been read.

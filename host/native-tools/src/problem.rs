@@ -50,6 +50,11 @@ fn is_loop(error: &io::Error) -> bool {
     }
 }
 
+/// A number with its noun: `1 line`, `2 lines`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A path, safe to show: what is invisible or no UTF-8 is escaped.
 pub(crate) fn shown(path: &Path) -> String {
     shown_name(path.as_os_str())

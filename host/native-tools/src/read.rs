@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::lines::{Line, MAX_LINE_BYTES, next_line};
 use crate::open::open_file;
-use crate::problem::{decoded, failed, io_problem, shown};
+use crate::problem::{counted, decoded, failed, io_problem, shown};
 use crate::tool::{Definition, MAX_CONTENT_CHARS, arguments};
 use crate::workspace::NamedWorkspace;
 
@@ -82,7 +82,7 @@ fn read(workspace: &NamedWorkspace, call: Value) -> Result<ToolResult, ToolError
     }
     let last_wanted = call.offset.saturating_add(call.limit.min(MAX_LINES)).saturating_sub(1);
     let mut page = Page::default();
-    let mut total = 0;
+    let mut total = 0_u64;
     while let Some(line) = next_line(&mut stream).map_err(problem)? {
         total += 1;
         if (call.offset..=last_wanted).contains(&total) {
@@ -92,7 +92,8 @@ fn read(workspace: &NamedWorkspace, call: Value) -> Result<ToolResult, ToolError
     // What lies behind the limit was not counted.
     let is_whole = metadata.len() <= MAX_SCANNED_BYTES;
     if page.lines == 0 && total > 0 {
-        let many = if is_whole { format!("{total} lines") } else { format!("over {total} lines") };
+        let many = counted(usize::try_from(total).unwrap_or(usize::MAX), "line");
+        let many = if is_whole { many } else { format!("over {many}") };
         return Err(failed(if is_whole || call.offset <= total {
             format!("`{shown}` has {many}; there is no line {}", call.offset)
         } else {
@@ -284,7 +285,7 @@ mod tests {
         assert_eq!(refused(folder.path(), "binary/x"), "a part of `binary/x` is a file and not a folder");
         fs::write(folder.path().join("short"), "a\n").unwrap();
         let behind = call_in(folder.path(), "read", json!({ "path": "short", "offset": 9 }));
-        assert_eq!(message_of(behind), "`short` has 1 lines; there is no line 9");
+        assert_eq!(message_of(behind), "`short` has 1 line; there is no line 9");
     }
 
     #[test]

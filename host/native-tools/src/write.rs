@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::open::{Seen, kind_name, must_be_writable};
-use crate::problem::{failed, io_problem};
+use crate::problem::{counted, failed, io_problem};
 use crate::tool::{Definition, arguments};
 use crate::transaction::{Change, Transaction, What};
 use crate::workspace::NamedWorkspace;
@@ -65,7 +65,7 @@ fn write(workspace: &NamedWorkspace, call: Value) -> Result<ToolResult, ToolErro
     transaction.commit(vec![Change { place, what }])?;
     let how = if is_new { "made" } else { "replaced" };
     Ok(ToolResult {
-        content: vec![Content::text(format!("{how} `{shown}`: {bytes} bytes, {lines} lines"))],
+        content: vec![Content::text(format!("{how} `{shown}`: {bytes} bytes, {}", counted(lines, "line")))],
         details: Some(json!({ "path": shown, "bytes": bytes, "lines": lines, "is_new": is_new })),
     })
 }
@@ -91,7 +91,7 @@ mod tests {
             text_of(&call_in(folder.path(), "write", call).unwrap()).to_owned()
         };
         assert_eq!(write("one\ntwo"), "made `a/b/c.txt`: 7 bytes, 2 lines");
-        assert_eq!(write("é\r\n"), "replaced `a/b/c.txt`: 4 bytes, 1 lines");
+        assert_eq!(write("é\r\n"), "replaced `a/b/c.txt`: 4 bytes, 1 line");
         assert_eq!(fs::read_to_string(folder.path().join("a/b/c.txt")).unwrap(), "é\r\n");
         assert_eq!(fs::read_dir(folder.path().join("a/b")).unwrap().count(), 1);
     }

@@ -310,6 +310,25 @@ fn background_commands_obeyed_and_violated() {
 }
 
 #[test]
+fn results_that_nobody_asks_for_are_forgotten() {
+    let scene = Scene::new();
+    let exec = scene.tool("exec", &scene.run);
+    for number in 0..20 {
+        call(&*exec, &scene.run, json!({ "command": "true", "background": true })).unwrap();
+        let ended = |line: &str| line.contains("exit code 0");
+        wait_until(|| {
+            let list = scene.process(json!({ "action": "list" })).unwrap();
+            text_of(&list).lines().filter(|line| ended(line)).count() == (number + 1).min(17)
+                || text_of(&list).lines().all(ended)
+        });
+    }
+    let list = scene.process(json!({ "action": "list" })).unwrap();
+    let lines: Vec<&str> = text_of(&list).lines().collect();
+    assert!((16..=17).contains(&lines.len()), "{lines:?}");
+    assert!(lines.last().unwrap().starts_with("command-20:"));
+}
+
+#[test]
 fn nothing_outlives_its_session_or_its_host() {
     let scene = Scene::new();
     scene.background("echo $$ > one; sleep 1000");

@@ -18,6 +18,9 @@ use crate::workspace::{NamedWorkspace, Workspaces};
 /// How many background commands of one session are kept after their end, until somebody asks for their result.
 const MAX_ENDED_PER_SESSION: usize = 16;
 
+/// The same of all sessions together: a mebibyte or four of output.
+const MAX_ENDED: usize = 256;
+
 /// Longest command line that a list shows, in characters.
 const MAX_SHOWN_CHARS: usize = 120;
 
@@ -161,15 +164,8 @@ impl Table {
         let shown = text::single_line(&text::shorten(command, MAX_SHOWN_CHARS)).into_owned();
         let owner = owner.clone();
         inner.background.push(Background { id: id.clone(), shown, running, owner: owner.clone() });
-        let ended: Vec<String> = inner
-            .background
-            .iter()
-            .filter(|background| background.owner == owner && background.running.end().is_some())
-            .map(|background| background.id.clone())
-            .collect();
-        let forgotten = ended.len().saturating_sub(MAX_ENDED_PER_SESSION);
-        let oldest = ended.get(..forgotten).unwrap_or_default();
-        inner.background.retain(|background| !oldest.contains(&background.id));
+        inner.forget_oldest(MAX_ENDED_PER_SESSION, |background| background.owner == owner);
+        inner.forget_oldest(MAX_ENDED, |_| true);
         id
     }
 
@@ -208,6 +204,20 @@ impl Table {
         for running in running {
             running.wait(deadline.saturating_duration_since(Instant::now()), || false);
         }
+    }
+}
+
+impl Inner {
+    /// Forgets the oldest commands among those `which`, until no more than `most` that have ended are left.
+    fn forget_oldest(&mut self, most: usize, which: impl Fn(&Background) -> bool) {
+        let is_meant = |background: &Background| which(background) && background.running.end().is_some();
+        let ended = self.background.iter().filter(|background| is_meant(background)).count();
+        let mut too_many = ended.saturating_sub(most);
+        self.background.retain(|background| {
+            let goes = too_many > 0 && is_meant(background);
+            too_many -= usize::from(goes);
+            !goes
+        });
     }
 }
 
