@@ -11,6 +11,7 @@ mod hostile;
 mod output;
 mod process;
 mod scratch;
+mod stragglers;
 mod table;
 
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub struct CommandPolicy {
     /// What a confined command may also change, beside the workspace and its own temporary folder.
     pub writable: Vec<PathBuf>,
     /// The whole environment of a command, beside `PATH`, `HOME` and `TMPDIR` (its temporary folder), `LANG` and `TERM`,
-    /// which have fixed values unless they are here.
+    /// which have fixed values unless they are here, and `AIRLOCK_COMMAND`, by which what it started is found.
     pub environment: BTreeMap<String, String>,
     /// What runs a command line after `-c`; `/bin/sh` by default. It must be readable.
     pub shell: PathBuf,
@@ -51,11 +52,13 @@ pub struct CommandPolicy {
     /// How long a command may run at most; 10 minutes by default, which is how long a person waits for an answer.
     pub max_timeout: Duration,
     /// How long a background command may run at most; an hour by default. It is killed then, like any other.
-    pub max_background: Duration,
+    pub max_background_time: Duration,
     /// How many background commands one session may have running; 8 by default: a server, a watcher, and some more.
     pub max_background_per_session: usize,
-    /// How many commands may run at once over all sessions; 32 by default. Each is two threads and a group of processes.
-    pub max_running: usize,
+    /// How many background commands may run over all sessions; 64 by default. Each is two threads and some processes.
+    pub max_background: usize,
+    /// How many commands may be waited for at once over all sessions; 32 by default. More wait for their turn.
+    pub max_foreground: usize,
 }
 
 impl Default for CommandPolicy {
@@ -70,9 +73,10 @@ impl Default for CommandPolicy {
             temporary: PathBuf::from("/tmp"),
             default_timeout: Duration::from_secs(120),
             max_timeout: Duration::from_secs(600),
-            max_background: Duration::from_secs(3_600),
+            max_background_time: Duration::from_secs(3_600),
             max_background_per_session: 8,
-            max_running: 32,
+            max_background: 64,
+            max_foreground: 32,
         }
     }
 }
@@ -151,8 +155,8 @@ impl CommandPolicy {
             .then(|| "has a default timeout that is zero or over the largest".to_owned())
     }
 
-    /// The environment of a command whose temporary folder is `scratch`.
-    fn environment(&self, scratch: &str) -> BTreeMap<String, String> {
+    /// The environment of a command with a mark, whose temporary folder is `scratch`.
+    fn environment(&self, scratch: &str, mark: &str) -> BTreeMap<String, String> {
         let fixed = [
             ("PATH", DEFAULT_PATH),
             ("HOME", scratch),
@@ -163,6 +167,7 @@ impl CommandPolicy {
         let mut environment: BTreeMap<String, String> =
             fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         environment.extend(self.environment.clone());
+        environment.insert(stragglers::VARIABLE.to_owned(), mark.to_owned());
         environment
     }
 }
@@ -199,8 +204,9 @@ mod tests {
         let mut policy = CommandPolicy::default();
         policy.environment.insert("PATH".to_owned(), "/opt/bin".to_owned());
         policy.environment.insert("CI".to_owned(), "1".to_owned());
-        let environment = policy.environment("/tmp/x");
+        let environment = policy.environment("/tmp/x", "1");
         let expected = [
+            ("AIRLOCK_COMMAND", "1"),
             ("CI", "1"),
             ("HOME", "/tmp/x"),
             ("LANG", "C.UTF-8"),

@@ -2,7 +2,8 @@
 //!
 //! Two threads belong to each command: one collects its output and ends it when its time is up, one waits for it. A third
 //! confines itself, starts the process and is gone, so that nothing of the host stays confined. Whatever happens, the
-//! group is killed before its leader is reaped: until then no other process can have its number.
+//! group is killed before its leader is reaped: until then no other process can have its number. Then what left the group
+//! is looked for (`stragglers.rs`).
 
 use std::io::{self, PipeReader, Read as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -24,6 +25,7 @@ use super::CommandPolicy;
 use super::confine::confine_this_thread;
 use super::output::{Output, Shown};
 use super::scratch::Scratch;
+use super::stragglers;
 use crate::problem::failed;
 use crate::workspace::Workspace;
 
@@ -138,21 +140,23 @@ struct Launched {
 fn launch(spec: &Spec) -> Result<Launched, String> {
     let no_pipe = |error: io::Error| format!("the host has no pipe to spare: {error}");
     let (output, output_end) = io::pipe().map_err(no_pipe)?;
+    // Only this end becomes non-blocking; the command's own is another.
+    set_nonblocking(&output).map_err(|error| no_pipe(error.into()))?;
     let (done, done_end) = io::pipe().map_err(no_pipe)?;
+    let mark = stragglers::mark();
     // There is somebody to wait for the process before there is a process.
     let (hand_over, handed_over) = mpsc::channel::<(Running, Child)>();
+    let own_mark = mark.clone();
     let waiter = thread::Builder::new().name("airlock-wait".to_owned()).spawn(move || {
         if let Ok((running, mut child)) = handed_over.recv() {
             running.reap(&mut child);
+            stragglers::kill(&own_mark);
         }
         drop(done_end);
     });
     waiter.map_err(|error| format!("the host has no thread to spare: {error}"))?;
-    let mut child = launch_confined(spec, output_end)?;
-    let input = child.stdin.take();
-    // Only these ends become non-blocking; the command's own are different ones.
-    let _ = set_nonblocking(&output);
-    let _ = input.as_ref().map(set_nonblocking);
+    let mut child = launch_confined(spec, &mark, output_end)?;
+    let input = child.stdin.take().filter(|input| set_nonblocking(input).is_ok());
     let running = Running(Arc::new(Shared {
         state: Mutex::new(State {
             leader: Some(Pid::from_child(&child)),
@@ -170,11 +174,11 @@ fn launch(spec: &Spec) -> Result<Launched, String> {
 }
 
 /// Starts the process from a thread that is confined first, and ends with that.
-fn launch_confined(spec: &Spec, output: io::PipeWriter) -> Result<Child, String> {
+fn launch_confined(spec: &Spec, mark: &str, output: io::PipeWriter) -> Result<Child, String> {
     thread::scope(|scope| {
         let builder = thread::Builder::new().name("airlock-launch".to_owned());
         let launched = builder.spawn_scoped(scope, move || {
-            let mut command = prepare(spec, output).map_err(|error| error.to_string())?;
+            let mut command = prepare(spec, mark, output).map_err(|error| error.to_string())?;
             if spec.is_confined {
                 confine_this_thread(&spec.policy, &spec.workspace.folder, spec.scratch.path())?;
             }
@@ -188,14 +192,14 @@ fn launch_confined(spec: &Spec, output: io::PipeWriter) -> Result<Child, String>
     })
 }
 
-fn prepare(spec: &Spec, output: io::PipeWriter) -> io::Result<Command> {
+fn prepare(spec: &Spec, mark: &str, output: io::PipeWriter) -> io::Result<Command> {
     let scratch = spec.scratch.path().to_string_lossy();
     let mut command = Command::new(&spec.policy.shell);
     command
         .arg("-c")
         .arg(&spec.command)
         .env_clear()
-        .envs(spec.policy.environment(&scratch))
+        .envs(spec.policy.environment(&scratch, mark))
         .current_dir(start_folder(spec))
         // A group of its own, so that all of it can be killed.
         .process_group(0)

@@ -55,7 +55,7 @@ impl Exec {
         let place = if call.background {
             self.table.background_place(&bound.owner)?
         } else {
-            self.table.place().await?
+            self.table.foreground_place().await?
         };
         let written = call.cwd.as_deref().unwrap_or(".");
         let path = bound.workspace.relative(written)?;
@@ -95,7 +95,7 @@ impl Exec {
         let policy = &self.table.policy;
         let asked = call.timeout_ms.map(Duration::from_millis);
         if call.background {
-            asked.unwrap_or(policy.max_background).min(policy.max_background)
+            asked.unwrap_or(policy.max_background_time).min(policy.max_background_time)
         } else {
             asked.unwrap_or(policy.default_timeout).min(policy.max_timeout)
         }
@@ -151,7 +151,7 @@ impl NativeTool for Exec {
             Network::Allowed => "",
         };
         let (default, max) = (policy.default_timeout.as_millis(), policy.max_timeout.as_millis());
-        let max_background = policy.max_background.as_millis();
+        let max_background = policy.max_background_time.as_millis();
         let description = format!(
             "Runs a command line with `{}` in the workspace and gives what it printed, standard output and error \
              together, and its exit code. It can change the workspace and its temporary folder `$TMPDIR`, and read \

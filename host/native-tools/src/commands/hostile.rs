@@ -125,7 +125,7 @@ fn the_environment_and_the_folder_are_given() {
     fs::create_dir(scene.workspace().join("inner")).unwrap();
     let names = scene.exec("env | cut -d= -f1 | sort | tr '\\n' ' '");
     let names: Vec<&str> = text_of(&names).lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(names, ["GIVEN", "HOME", "LANG", "PATH", "PWD", "TERM", "TMPDIR"]);
+    assert_eq!(names, ["AIRLOCK_COMMAND", "GIVEN", "HOME", "LANG", "PATH", "PWD", "TERM", "TMPDIR"]);
     let inner = scene.try_exec(json!({ "command": "pwd", "cwd": "inner" })).unwrap();
     assert!(text_of(&inner).starts_with(scene.workspace().join("inner").to_str().unwrap()));
     let out = scene.try_exec(json!({ "command": "pwd", "cwd": ".." }));
@@ -185,19 +185,32 @@ fn what_a_command_leaves_running_is_killed() {
     wait_until(|| is_dead(&pid));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_left_the_group_holds_up_nobody() {
+fn a_process_that_left_the_group_is_killed_too() {
+    let scene = Scene::new();
+    for command in [
+        "setsid sleep 1000 & echo $! > left; sleep 0.2; echo ready",
+        "bash -c 'set -m; sleep 1000 & echo $! > left'; echo ready",
+        "(setsid sh -c 'sleep 1000 & echo $! > left; wait' &); sleep 0.3; echo ready",
+    ] {
+        let _ = fs::remove_file(scene.workspace().join("left"));
+        assert!(text_of(&scene.exec(command)).ends_with("ready\n[exit code 0]"));
+        let pid = scene.pid_in("left");
+        wait_until(|| is_dead(&pid));
+    }
+}
+
+#[test]
+fn a_process_that_hides_holds_up_nobody() {
     let scene = Scene::new();
     let started = Instant::now();
-    let result = scene.exec("setsid sleep 1000 & echo $! > left; sleep 0.2; echo ready");
+    let result = scene.exec("setsid env -i sleep 1000 & echo $! > left; sleep 0.2; echo ready");
     assert_eq!(text_of(&result), "ready\n[exit code 0]");
     assert!(started.elapsed() < Duration::from_secs(10));
     // It lives on, as the documentation says; the test ends it.
-    let pid = scene.pid_in("left").parse().unwrap();
-    let _ = rustix::process::kill_process(
-        rustix::process::Pid::from_raw(pid).unwrap(),
-        rustix::process::Signal::KILL,
-    );
+    let pid = rustix::process::Pid::from_raw(scene.pid_in("left").parse().unwrap()).unwrap();
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
 }
 
 #[test]
@@ -303,10 +316,10 @@ fn background_commands_obeyed_and_violated() {
     assert!(message_of(third()).contains("2 commands run in the background already"));
     scene.process(json!({ "action": "kill", "id": first })).unwrap();
     assert!(third().is_ok());
-    let scene = Scene::with(|policy| policy.max_running = 1);
+    let scene = Scene::with(|policy| policy.max_background = 1);
     scene.background("sleep 1000");
     let second = scene.try_exec(json!({ "command": "true", "background": true }));
-    assert!(message_of(second).contains("too many commands run at once"));
+    assert!(message_of(second).contains("too many commands run in the background"));
 }
 
 #[test]

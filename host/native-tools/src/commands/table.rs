@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use airlock_core::{RunContext, ToolError, text};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use super::child::{Cause, Running, Shared, Spec, Started, start};
 use super::confine;
@@ -47,7 +47,8 @@ pub(crate) struct Table {
     pub(crate) policy: Arc<CommandPolicy>,
     pub(crate) threads: Threads,
     workspaces: Workspaces,
-    places: Arc<Semaphore>,
+    foreground: Arc<Semaphore>,
+    background: Arc<Semaphore>,
     inner: Mutex<Inner>,
 }
 
@@ -83,12 +84,13 @@ pub(crate) struct Bound {
 
 impl Table {
     pub(crate) fn new(policy: CommandPolicy) -> Self {
-        let places = policy.max_running.min(Semaphore::MAX_PERMITS);
+        let places = |most: usize| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
         Self {
+            foreground: places(policy.max_foreground),
+            background: places(policy.max_background),
             policy: Arc::new(policy),
             threads: Threads::default(),
             workspaces: Workspaces::default(),
-            places: Arc::new(Semaphore::new(places)),
             inner: Mutex::default(),
         }
     }
@@ -129,9 +131,9 @@ impl Table {
         Ok(scratch)
     }
 
-    /// Waits for a place among all that run.
-    pub(crate) async fn place(&self) -> Result<OwnedSemaphorePermit, ToolError> {
-        Arc::clone(&self.places).acquire_owned().await.map_err(|_closed| closed())
+    /// Waits for a place among all that are waited for. Those in the background have their own, since they keep them.
+    pub(crate) async fn foreground_place(&self) -> Result<OwnedSemaphorePermit, ToolError> {
+        Arc::clone(&self.foreground).acquire_owned().await.map_err(|_closed| closed())
     }
 
     /// A place for a background command of a session, which has only so many.
@@ -142,9 +144,12 @@ impl Table {
                 "{running} commands run in the background already, which is the most; `process` lists and kills them"
             )));
         }
-        Arc::clone(&self.places)
-            .try_acquire_owned()
-            .map_err(|_| failed("too many commands run at once in this host; try again when one has ended"))
+        Arc::clone(&self.background).try_acquire_owned().map_err(|error| match error {
+            TryAcquireError::Closed => closed(),
+            TryAcquireError::NoPermits => {
+                failed("too many commands run in the background of this host; try again when one has ended")
+            }
+        })
     }
 
     /// Starts a command, and knows of it from then on.
@@ -192,7 +197,8 @@ impl Table {
     }
 
     pub(crate) fn shutdown(&self) {
-        self.places.close();
+        self.foreground.close();
+        self.background.close();
         let running: Vec<Running> = {
             let mut inner = self.inner();
             inner.is_closed = true;
