@@ -31,6 +31,10 @@ pub(crate) struct Global {
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
 
+    /// Adds native tools: those for the files of the run's workspace, or `exec` and `process`; may be given twice.
+    #[arg(long = "native", value_name = "TOOLS", global = true)]
+    pub(crate) native: Vec<NativeTools>,
+
     /// Pages for people, or one JSON document.
     #[arg(long, value_name = "FORMAT", global = true, default_value = "human")]
     pub(crate) format: Format,
@@ -38,6 +42,15 @@ pub(crate) struct Global {
     /// Say on standard error what was compiled and what came from the cache.
     #[arg(long, short, global = true)]
     pub(crate) verbose: bool,
+}
+
+/// Native tools that the program can bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NativeTools {
+    /// `read`, `write`, `edit`, `ls` and `apply_patch`.
+    Files,
+    /// `exec` and `process`, confined by Landlock, and optional: an entry must allow them.
+    Commands,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,10 +6,10 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use airlock_core::{AtLeast, Config, Host, Origin, PluginRoot};
+use airlock_core::{AtLeast, Config, Host, HostBuilder, Origin, PluginRoot};
 use airlock_sandbox::{Sandbox, SandboxConfig};
 
-use crate::arguments::{Format, Global};
+use crate::arguments::{Format, Global, NativeTools};
 use crate::failure::Failure;
 use crate::page;
 
@@ -43,7 +43,24 @@ pub(crate) async fn set_up(global: &Global) -> Result<Setup, Failure> {
     for path in &global.plugin_roots {
         builder = builder.plugin_root(PluginRoot { path: path.clone(), origin: Origin::Config });
     }
+    if global.native.contains(&NativeTools::Files) {
+        builder = builder.native_tools(airlock_native_tools::files());
+    }
+    if global.native.contains(&NativeTools::Commands) {
+        builder = with_commands(builder)?;
+    }
     Ok(Setup { host: builder.build().await?, format: global.format, sandbox, verbose: global.verbose })
+}
+
+#[cfg(unix)]
+fn with_commands(builder: HostBuilder) -> Result<HostBuilder, Failure> {
+    let commands = airlock_native_tools::Commands::new(airlock_native_tools::CommandPolicy::default());
+    Ok(builder.native_tools(commands.tools()))
+}
+
+#[cfg(not(unix))]
+fn with_commands(_builder: HostBuilder) -> Result<HostBuilder, Failure> {
+    Err(Failure::usage("`--native commands` needs process groups, which this system does not have"))
 }
 
 /// Builds a host over one plugin's folder, as its author looks at it: without the operator's configuration.
