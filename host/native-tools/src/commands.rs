@@ -179,7 +179,32 @@ fn metadata() -> ToolMetadata {
 
 #[cfg(test)]
 mod tests {
+    use airlock_core::{Binding, ContractSchema, ToolError};
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::tool::testing::{block_on, native_call};
+
+    #[test]
+    fn both_tools_are_optional_strict_and_need_a_workspace() {
+        let run = RunContext::new("coder");
+        for tool in Commands::new(CommandPolicy::default()).tools() {
+            let descriptor = tool.descriptor();
+            let schema: Value = serde_json::from_str(&descriptor.parameters).unwrap();
+            assert_eq!(schema["additionalProperties"], json!(false));
+            ContractSchema::for_arguments(&descriptor.parameters).unwrap();
+            assert!(tool.metadata().optional && tool.metadata().side_effecting);
+            assert_eq!(tool.groups(), ["runtime"]);
+            let binding = tool.bind(&run).unwrap();
+            assert!(matches!(binding, Binding::Unavailable(reason) if reason.contains("names none")));
+            let answer = block_on(tool.execute(native_call(&run, json!({ "command": "true" }))));
+            assert!(matches!(answer, Err(ToolError::Unavailable(_))));
+        }
+        let wrong = CommandPolicy { shell: "sh".into(), ..CommandPolicy::default() };
+        for tool in Commands::new(wrong).tools() {
+            assert!(tool.bind(&run).unwrap_err().contains("not absolute"));
+        }
+    }
 
     #[test]
     fn a_policy_that_cannot_work_says_why() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use airlock_core::ToolError;
-use cap_fs_ext::{FollowSymlinks, MetadataExt as _, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions, Permissions};
 
 use crate::problem::{failed, io_problem};
@@ -94,7 +94,7 @@ pub(crate) struct Seen {
 impl Seen {
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
-            identity: (metadata.dev(), metadata.ino()),
+            identity: identity(metadata),
             bytes: metadata.len(),
             modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
             permissions: metadata.permissions(),
@@ -107,6 +107,20 @@ impl Seen {
     pub(crate) fn is_still(&self, metadata: &Metadata) -> bool {
         let now = Self::of(metadata);
         (self.identity, self.bytes, self.modified) == (now.identity, now.bytes, now.modified)
+    }
+}
+
+/// Device and inode. Windows tells them of open files only; there, size and time must do.
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    #[cfg(unix)]
+    {
+        use cap_fs_ext::MetadataExt as _;
+        (metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        (0, 0)
     }
 }
 

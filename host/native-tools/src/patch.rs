@@ -280,6 +280,8 @@ impl LinesWithCr for String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn targets(patch: &str) -> Vec<Target> {
@@ -339,6 +341,18 @@ mod tests {
                 refused(&format!("diff --git a/x b/x\n{bad}\n")).contains("line 2 of the patch"),
                 "{bad}"
             );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_is_read_or_refused_in_few_visible_words(
+            patch in "(diff --git a/x b/x\n|--- a/x\n|\\+\\+\\+ b/x\n|@@ -1,?[0-9]{0,25} \\+1 @@\n|@@\n|[ +-]\\PC{0,9}\n|\\\\ No\n|rename from x\n|new file mode 1\n|.{0,300}){0,12}"
+        ) {
+            if let Err(message) = parse(&patch) {
+                prop_assert!(message.chars().count() < 500, "{}", message);
+                prop_assert!(!message.contains(text::is_unsafe), "{}", message);
+            }
         }
     }
 
