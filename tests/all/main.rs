@@ -22,6 +22,7 @@ mod limits;
 mod many_calls;
 mod many_plugins;
 mod policy;
+mod policy_attacks;
 mod policy_properties;
 mod policy_rules;
 mod policy_table;

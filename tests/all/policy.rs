@@ -247,7 +247,7 @@ async fn a_native_tool_is_bound_to_its_run() {
     assert_eq!(reason(&assemble(None).await, "made"), "`made` needs a workspace, and the run names none");
     for (workspace, message) in [
         ("error", "the native tool `made` could not be made for the run: the disk is full"),
-        ("panic", "the native tool `made` panicked while it was made for the run"),
+        ("panic", "the native tool `made` panicked while it was made for the run: the tool broke"),
         ("rename", "the native tool `made` gave a tool of another name: `renamed`"),
     ] {
         let surface = assemble(Some(workspace)).await;

@@ -29,6 +29,7 @@ fn lay_out(folder: &Path) {
         "ownerOnly": true,
         "noSubagents": true,
         "authProviders": ["acme"],
+        "configSignals": ["/token"],
         "clientCapabilities": ["pictures"],
         "channels": ["mail"],
         "excludeProviders": ["openai"],

@@ -99,7 +99,9 @@ fn removed_in_words(surface: &Surface) -> String {
         layers.dedup();
         by_layers.entry(layers.join(" + ")).or_default().push(format!("`{}`", removal.name));
     }
-    by_layers.retain(|layers, names| layers != "optional" || names.len() != 2);
+    // What is always so.
+    by_layers
+        .retain(|layers, names| layers != "optional" || names.as_slice() != ["`exec`", "`github_delete`"]);
     let removed = by_layers.into_iter().map(|(layers, names)| match names.len() {
         0..=NAMED => format!("{layers}: {}", names.join(" ")),
         many => format!("{layers}: {many} tools"),

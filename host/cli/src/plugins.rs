@@ -133,7 +133,8 @@ fn show(document: &Document) -> std::io::Result<()> {
     }
     let errors = all.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error).count();
     if errors > 0 {
-        writeln!(output, "\n{FAINT}{errors} problems; plugins without one are not affected{FAINT:#}")?;
+        let problems = if errors == 1 { "problem" } else { "problems" };
+        writeln!(output, "\n{FAINT}{errors} {problems}; plugins without one are not affected{FAINT:#}")?;
     }
     Ok(())
 }

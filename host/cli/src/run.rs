@@ -1,12 +1,16 @@
 //! The flags that describe a run: a run context leaves, from a file, from the flags, or from both. It attests what an
 //! operator at a terminal says; it looks nothing up.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use airlock_core::{ChannelReference, PolicyEntry, Requester, RunContext, Trigger};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
+
+/// What is read of a run context's file.
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// Whose run it is when nobody says.
 const DEFAULT_AGENT: &str = "cli";
@@ -109,12 +113,24 @@ impl RunFlags {
         let mut run = match &self.file {
             None => RunContext::new(self.agent.as_deref().unwrap_or(DEFAULT_AGENT)),
             Some(path) => {
-                let bytes = std::fs::read(path)
+                let read = |path: &PathBuf| {
+                    let mut bytes = Vec::new();
+                    // More than a context may have, so that one that is too large is refused with its size.
+                    std::fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+                    std::io::Result::Ok(bytes)
+                };
+                let bytes = read(path)
                     .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))?;
                 RunContext::from_json(&bytes, path)?
             }
         };
         if let Some(agent) = &self.agent {
+            // A session that nobody named has the agent's name, whoever that is.
+            for session in [&mut run.session, &mut run.session_key] {
+                if *session == run.agent {
+                    session.clone_from(agent);
+                }
+            }
             run.agent.clone_from(agent);
         }
         if let Some(session) = &self.session {
@@ -154,7 +170,8 @@ impl RunFlags {
 
     /// Who speaks, and where.
     fn speak(&self, run: &mut RunContext) -> Result<(), Failure> {
-        if let Some(name) = &self.channel {
+        let is_another = |name: &String| run.channel.as_ref().is_none_or(|channel| channel.name != *name);
+        if let Some(name) = self.channel.as_ref().filter(|name| is_another(name)) {
             let (account, kind, group, thread) = (None, None, None, None);
             run.channel = Some(ChannelReference { name: name.clone(), account, kind, group, thread });
         }

@@ -84,5 +84,6 @@ fn show(document: &Document<'_>) -> std::io::Result<()> {
         page::diagnostic(&mut output, diagnostic)?;
     }
     let (exposed, removed) = (document.tools.len(), document.removed.len());
-    writeln!(output, "\n{FAINT}{exposed} tools, {removed} removed{FAINT:#}")
+    let tools = if exposed == 1 { "tool" } else { "tools" };
+    writeln!(output, "\n{FAINT}{exposed} {tools}, {removed} removed{FAINT:#}")
 }

@@ -11,6 +11,8 @@ use std::fs::Metadata;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub(crate) use enablement::disabled;
+
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::discover::{Candidate, Origin};
@@ -126,7 +128,10 @@ impl Catalogue {
         for entry in &mut entries {
             let id = entry.manifest.id.clone();
             let decisions = enablement::disabled(config, &id, entry.origin);
-            if entry.refusals.is_empty() {
+            let is_used = !entry.refusals.iter().any(|why| {
+                matches!(why.code, Code::PluginShadowed | Code::PluginDuplicate | Code::PluginNameTaken)
+            });
+            if is_used {
                 match configuration::configure(config, entry, configuration) {
                     Ok(value) => entry.configuration = Arc::new(value),
                     Err(diagnostic) => entry.refusals.push(*diagnostic),
@@ -144,6 +149,7 @@ impl Catalogue {
         diagnostics.extend(conflicts.iter().map(|conflict| conflict.diagnostic.clone()));
         diagnostics.extend(ownership::contested_capabilities(&entries));
         diagnostics.extend(enablement::unmatched(config, &entries));
+        diagnostics.extend(enablement::guards_off(config, &entries));
         diagnostics.retain(|diagnostic| diagnostic.severity() > Severity::Note);
         diagnostics.sort();
         diagnostics.dedup();

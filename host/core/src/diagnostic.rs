@@ -117,15 +117,15 @@ codes! {
     ToolOwned = "tool-owned", Note;
     /// Two plugins implement one channel or provider.
     OwnershipConflict = "ownership-conflict", Error;
-    /// None of the providers and settings that a tool needs is there.
-    ToolUnavailable = "tool-unavailable", Note;
     /// A plugin that the operator made a guard cannot be loaded, so what it guards is refused.
     GuardMissing = "guard-missing", Error;
+    /// A plugin that the operator made a guard is switched off by a list, so it guards nothing.
+    GuardOff = "guard-off", Warning;
     /// Two owners declare one tool name.
     ToolConflict = "tool-conflict", Error;
     /// An entry of a policy can match nothing, and changes nothing.
     PolicyUnmatched = "policy-unmatched", Warning;
-    /// An entry of a policy is a tool's name and a plugin's id; it means the tool.
+    /// An entry of a policy is a tool's name and a plugin's id; it permits the tool, and denies both.
     PolicyAmbiguous = "policy-ambiguous", Warning;
     /// A run names a purpose that the configuration does not have; it gets no tools.
     PurposeUnknown = "purpose-unknown", Error;

@@ -59,6 +59,17 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// The value below a key, or at an index in decimal.
+    fn at(&self, step: &str) -> Option<&Node> {
+        match self {
+            Self::Object(members) => {
+                members.iter().find(|member| member.key == step).map(|member| &member.value)
+            }
+            Self::Array(items) => items.get(step.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
     fn describe(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -164,13 +175,15 @@ impl Document {
 
     /// A problem with the value at `path`.
     pub(crate) fn problem_at(&self, path: &[&str], message: impl Into<String>) -> Problem {
-        let mut shown = String::new();
+        let (mut shown, mut node) = (String::new(), Some(&self.root));
         for step in path {
-            match step.parse::<usize>() {
-                Ok(index) => shown.push_str(&format!("[{index}]")),
-                Err(_) if shown.is_empty() => shown.push_str(step),
-                Err(_) => shown.push_str(&format!(".{step}")),
+            let is_list = matches!(node, Some(Node { value: Value::Array(_), .. }));
+            match (is_list, shown.is_empty()) {
+                (true, _) => shown.push_str(&format!("[{step}]")),
+                (false, true) => shown.push_str(step),
+                (false, false) => shown.push_str(&format!(".{step}")),
             }
+            node = node.and_then(|node| node.value.at(step));
         }
         let (position, path) = (self.position(path), shown);
         Problem { position, path, message: message.into(), hint: None, is_syntax: false }
@@ -189,6 +202,12 @@ impl Source {
     pub(crate) fn location(&self, path: &[&str]) -> Location {
         let Position { line, column } = self.document.position(path);
         Location { path: self.path.clone(), line: Some(line), column: Some(column) }
+    }
+
+    /// Whether the document's outermost object has the key.
+    pub(crate) fn has(&self, key: Option<&str>) -> bool {
+        let Value::Object(members) = &self.document.root.value else { return false };
+        key.is_some_and(|key| members.iter().any(|member| member.key == key))
     }
 }
 

@@ -232,8 +232,14 @@ fn explain_tool(
 
 /// Where a declared tool that is not on the surface stopped.
 fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Stop {
+    let owner = Owner::Plugin(status.entry.manifest.id.clone());
+    let removal =
+        surface.removed().iter().find(|removal| removal.name.as_str() == name && removal.plugin == owner);
     if let Err(failure) = &status.loaded {
-        return Stop::by(State::Registered, failure);
+        return match removal {
+            Some(removal) => Stop { at: State::Registered, ..Stop::at_removal(removal) },
+            None => Stop::by(State::Registered, failure),
+        };
     }
     let findings =
         status.loaded.as_ref().ok().and_then(Option::as_ref).map(|loaded| &loaded.registration.diagnostics);
@@ -243,9 +249,6 @@ fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Sto
     if let Some(finding) = unregistered {
         return Stop::by(State::Registered, finding);
     }
-    let owner = Owner::Plugin(status.entry.manifest.id.clone());
-    let removal =
-        surface.removed().iter().find(|removal| removal.name.as_str() == name && removal.plugin == owner);
     let Some(removal) = removal else {
         let reason = "it is registered and was left out of this surface without a record".to_owned();
         return Stop { at: State::Exposed, reason, rules: Vec::new(), fix: "report this".to_owned() };

@@ -325,12 +325,16 @@ fn accept_natives(natives: &[Arc<dyn NativeTool>]) -> Result<Vec<Arc<NativeRegis
             .map_err(|cause| Error::configuration(format!("the native tool `{name}` is refused: {cause}")))?;
         let mut groups = Vec::new();
         for group in implementation.groups() {
-            if group == "plugins" || PolicyEntry::parse(&format!("group:{group}")).is_err() {
-                let message =
-                    format!("the native tool `{name}` is in the group `{group}`, which cannot be one");
-                return Err(Error::configuration(message));
+            let entry = PolicyEntry::parse(&format!("group:{group}")).ok();
+            let canonical = entry.as_ref().and_then(|entry| entry.as_str().strip_prefix("group:"));
+            match canonical.filter(|group| *group != "plugins") {
+                Some(canonical) => groups.push(canonical.to_owned()),
+                None => {
+                    let message =
+                        format!("the native tool `{name}` is in the group `{group}`, which cannot be one");
+                    return Err(Error::configuration(message));
+                }
             }
-            groups.push(group.to_owned());
         }
         let (tool, implementation) = (Arc::new(tool), Arc::clone(implementation));
         let metadata = implementation.metadata();

@@ -61,3 +61,8 @@ pub struct NativeCall {
     /// Where progress goes.
     pub progress: ProgressSink,
 }
+
+/// The words of a panic, if it has any.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> Option<String> {
+    panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned())
+}

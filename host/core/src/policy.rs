@@ -28,9 +28,9 @@ pub(crate) use run::RunPolicy;
 
 use built_in::PROFILES;
 use layer::{Compiled, Layer, Place};
-use pattern::{Pattern, PatternSet};
+use pattern::{Pattern, PatternSet, Side};
 use unmatched::Findings;
-use vocabulary::{Budget, Vocabulary, too_many};
+use vocabulary::{Budget, MAX_GLOBS, Vocabulary, too_many};
 
 /// The compiled policy of one snapshot.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ pub(crate) struct Policy {
     /// By lower-case `PROVIDER` or `PROVIDER/MODEL`.
     by_provider: Vec<(String, Table)>,
     agents: BTreeMap<String, Agent>,
-    /// By lower-case channel and by group.
-    groups: BTreeMap<(String, String), Arc<Layer>>,
+    /// By lower-case channel and by group; several where a channel is spelt in several ways.
+    groups: BTreeMap<(String, String), Vec<Arc<Layer>>>,
     senders: Vec<(String, Arc<Layer>)>,
     sandbox: Arc<Layer>,
     subagents: Arc<Layer>,
@@ -82,20 +82,19 @@ impl Policy {
         candidates: &[Arc<Candidate>],
     ) -> Result<Self, Error> {
         let plugins = catalogue.entries().iter().map(|entry| entry.manifest.id.clone());
-        let vocabulary = Vocabulary::new(config, candidates)?.with_plugins(plugins);
+        let vocabulary = Vocabulary::new(config, plugins, candidates)?;
         let (budget, findings) = (Budget::default(), Findings::default());
         let mut compiler = Compiler { config, vocabulary: &vocabulary, candidates, budget, findings };
         let tools = &config.file().tools;
-        for name in tools.groups.keys() {
-            compiler
-                .look_at(&["tools", "groups", name], tools.groups.get(name).map_or(&[], Vec::as_slice))?;
+        for (name, entries) in &tools.groups {
+            compiler.entries(&["tools", "groups", name], entries)?;
         }
         for (name, entries) in &tools.profiles {
             if PROFILES.iter().any(|(built_in, _)| built_in == name) {
                 let message = format!("`{name}` is a built-in profile; give yours another name");
                 return Err(config.problem(&["tools", "profiles", name], message, None));
             }
-            compiler.look_at(&["tools", "profiles", name], entries)?;
+            compiler.entries(&["tools", "profiles", name], entries)?;
         }
         let names = [LayerName::Profile, LayerName::Global];
         let global = compiler.table(names, &["tools"], &tools.written())?;
@@ -123,7 +122,8 @@ impl Policy {
             for (group, written) in &written.groups {
                 let path = ["channels", channel, "groups", group, "tools"];
                 let layer = compiler.lists(LayerName::Group, &path, &written.tools.written())?;
-                groups.insert((channel.to_lowercase(), group.clone()), layer);
+                let key = (channel.to_lowercase(), group.clone());
+                groups.entry(key).or_insert_with(Vec::new).push(layer);
             }
         }
         let mut senders = Vec::new();
@@ -200,7 +200,7 @@ impl Compiler<'_> {
         also_allow: &[PolicyEntry],
     ) -> Result<Layer, Error> {
         let profiles = &self.config.file().tools.profiles;
-        let mut permitted = PatternSet::default();
+        let mut permitted = PatternSet::new(Side::Permit);
         if let Some((_, entries)) = PROFILES.iter().find(|(known, _)| *known == profile) {
             // The built-in profiles name built-in groups only, which always resolve.
             let entries = entries.iter().filter_map(|entry| PolicyEntry::parse(entry).ok());
@@ -225,7 +225,7 @@ impl Compiler<'_> {
         let also_allow = self.resolved(&[path, &["also-allow"]].concat(), also_allow)?;
         permitted.extend(set_patterns(&also_allow));
         let reason = format!("the profile `{profile}` does not contain it");
-        Ok(Layer::only(name, place(path), "profile", reason, permitted))
+        Ok(Layer::only(name, place(path), &["profile"], reason, permitted))
     }
 
     /// Tools that wish to be in the profile and whose entry grants that.
@@ -240,7 +240,11 @@ impl Compiler<'_> {
                         .is_some_and(|entry| entry.join_profiles)
             }
         });
-        joined.map(|candidate| Pattern::Owned(candidate.name.clone(), candidate.owner.clone())).collect()
+        joined
+            .map(|candidate| {
+                Pattern::Owned(candidate.name.clone(), candidate.owner.clone(), candidate.origin())
+            })
+            .collect()
     }
 
     /// Entries with what they stand for; what is odd about one becomes a diagnostic.
@@ -255,7 +259,7 @@ impl Compiler<'_> {
     }
 
     fn resolved(&mut self, path: &[&str], entries: &[PolicyEntry]) -> Result<Vec<Compiled>, Error> {
-        let mut compiled = Vec::new();
+        let (mut compiled, mut globs) = (Vec::new(), 0_usize);
         for (place, entry) in entries.iter().enumerate() {
             let at =
                 |message, hint| self.config.problem(&[path, &[&place.to_string()]].concat(), message, hint);
@@ -264,14 +268,13 @@ impl Compiler<'_> {
             if !self.budget.allows(resolved.patterns.len()) {
                 return Err(at(too_many(), None));
             }
+            globs += resolved.patterns.iter().filter(|pattern| matches!(pattern, Pattern::Glob(_))).count();
+            if globs > MAX_GLOBS {
+                return Err(at(format!("the list has over {MAX_GLOBS} globs; name plugins or groups"), None));
+            }
             compiled.push((entry.clone(), resolved.patterns, resolved.form));
         }
         Ok(compiled)
-    }
-
-    /// Only for what is to be said about the entries.
-    fn look_at(&mut self, path: &[&str], entries: &[PolicyEntry]) -> Result<(), Error> {
-        self.entries(path, entries).map(drop)
     }
 }
 
@@ -284,7 +287,7 @@ fn set_patterns(compiled: &[Compiled]) -> Vec<Pattern> {
 }
 
 fn set(compiled: &[Compiled]) -> PatternSet {
-    let mut set = PatternSet::default();
+    let mut set = PatternSet::new(Side::Permit);
     set.extend(set_patterns(compiled));
     set
 }

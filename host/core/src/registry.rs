@@ -78,6 +78,10 @@ pub struct RegisteredHandler {
 pub struct Registrar {
     plugin: PluginId,
     contracts: Contracts,
+    /// The declared names; a plugin may have a thousand, and a guest waits while it is asked about each.
+    declared: BTreeSet<ToolName>,
+    /// Those of them that were registered.
+    taken: BTreeSet<ToolName>,
     tools: Vec<RegisteredTool>,
     factories: Vec<RegisteredFactory>,
     handlers: Vec<RegisteredHandler>,
@@ -108,6 +112,8 @@ impl Registrar {
         Self {
             plugin: entry.manifest.id.clone(),
             contracts: entry.manifest.contracts.clone(),
+            declared: entry.manifest.contracts.tools.iter().cloned().collect(),
+            taken: BTreeSet::new(),
             tools: Vec::new(),
             factories: Vec::new(),
             handlers: Vec::new(),
@@ -151,6 +157,7 @@ impl Registrar {
                 "remove them from the plugin's code",
             );
         }
+        self.taken.insert(name);
         self.tools.push(RegisteredTool { tool: Arc::new(tool), exposure });
         Ok(())
     }
@@ -171,14 +178,15 @@ impl Registrar {
         if self.factories.iter().any(|known| known.factory == factory) {
             return Err(self.duplicate("factory", factory.to_string()));
         }
-        let mut claimed = Vec::new();
+        let (mut claimed, mut seen) = (Vec::new(), BTreeSet::new());
         for name in names {
             let name = self.declared_name(name)?;
-            if claimed.contains(&name) {
+            if !seen.insert(name.clone()) {
                 return Err(self.duplicate("tool", name.to_string()));
             }
             claimed.push(name);
         }
+        self.taken.append(&mut seen);
         self.factories.push(RegisteredFactory { factory, names: claimed, exposure });
         Ok(())
     }
@@ -244,14 +252,8 @@ impl Registrar {
 
     /// Closes the registrar: whatever was declared and not registered is an unfulfilled contract.
     pub(crate) fn close(mut self) -> Registration {
-        let registered: BTreeSet<ToolName> = self
-            .tools
-            .iter()
-            .map(|registered| registered.tool.name.clone())
-            .chain(self.factories.iter().flat_map(|factory| factory.names.iter().cloned()))
-            .collect();
         for name in self.contracts.tools.clone() {
-            if !registered.contains(&name) && !self.refused_tools.contains(&name) {
+            if !self.taken.contains(&name) && !self.refused_tools.contains(&name) {
                 let message = format!(
                     "the manifest of `{}` declares `{name}`, and its code did not register it",
                     self.plugin
@@ -283,7 +285,7 @@ impl Registrar {
     /// The name as one that this plugin declared and has not used yet.
     fn declared_name(&mut self, written: &str) -> Result<ToolName, RegistrationError> {
         let shown = text::single_line(&text::shorten(written, 80)).into_owned();
-        let declared = self.contracts.tools.iter().find(|name| name.as_str() == written).cloned();
+        let declared = self.declared.get(written).cloned();
         let Some(name) = declared else {
             let meant = text::suggest(written, self.contracts.tools.iter().map(ToolName::as_str));
             let hint = meant.map_or_else(
@@ -297,9 +299,7 @@ impl Registrar {
             self.refuse(Code::ToolUndeclared, Some(&shown), message, hint);
             return Err(RegistrationError::Undeclared(shown));
         };
-        let is_taken = self.tools.iter().any(|registered| registered.tool.name == name)
-            || self.factories.iter().any(|factory| factory.names.contains(&name));
-        if is_taken {
+        if self.taken.contains(&name) {
             return Err(self.duplicate("tool", shown));
         }
         Ok(name)

@@ -153,14 +153,22 @@ impl RunContext {
 
     /// Where the file of the run says this, if it was read from one.
     pub(crate) fn location(&self, path: &[&str]) -> Option<Location> {
-        self.source.0.as_ref().map(|source| source.location(path))
+        // What a flag beside the file says is not in the file.
+        self.source
+            .0
+            .as_ref()
+            .filter(|source| source.has(path.first().copied()))
+            .map(|source| source.location(path))
     }
 
     /// The same run, capped by a surface that was captured earlier: how a scheduled run keeps what its planner had, at
     /// most.
     #[must_use]
     pub fn capped(mut self, capture: Capture) -> Self {
-        self.captured = Some(capture);
+        self.captured = Some(match self.captured.take() {
+            Some(before) => before.and(capture),
+            None => capture,
+        });
         self
     }
 
@@ -199,7 +207,10 @@ impl RunContext {
         if self.client_capabilities.is_empty() {
             self.client_capabilities.clone_from(&parent.client_capabilities);
         }
-        self.inherited = Some(capture);
+        self.inherited = Some(match self.inherited.take() {
+            Some(given) => capture.and(given),
+            None => capture,
+        });
         self
     }
 

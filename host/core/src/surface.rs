@@ -189,27 +189,50 @@ impl Surface {
     #[must_use]
     pub fn narrow(&self, by: &str, entries: &[PolicyEntry]) -> Self {
         let mut parts = Parts::clone(&self.0);
-        let mut diagnostics = Vec::new();
-        let named = parts.snapshot.policy.named(entries, "tools-allow", &parts.run, &mut diagnostics);
-        let reason =
-            |name: &ToolName| format!("`{name}` is not among the tools that {by} allows in this turn");
-        for candidate in &parts.snapshot.candidates {
-            let Some(exposed) = parts.tools.get(&candidate.name) else { continue };
-            if exposed.owner == candidate.owner && !named.matches(candidate) {
-                parts.removed.extend(Removal::by_prompt(candidate, by, reason(&candidate.name)));
+        let mut found = Vec::new();
+        let named = parts.snapshot.policy.named(entries, &|_| None, &mut found);
+        let mut places: BTreeMap<(ToolName, Owner), usize> = BTreeMap::new();
+        for (place, removal) in parts.removed.iter().enumerate() {
+            places.insert((removal.name.clone(), removal.plugin.clone()), place);
+        }
+        for candidate in parts.snapshot.candidates.iter().filter(|candidate| !named.matches(candidate)) {
+            let cause = Cause {
+                stage: Stage::Prompt,
+                rule: Rule::of(Stage::Prompt, &format!("tools-allow of {by}"), None),
+                reason: format!("`{}` is not among the tools that {by} allows in this turn", candidate.name),
+                fix: format!("widen what {by} allows"),
+            };
+            let key = (candidate.name.clone(), candidate.owner.clone());
+            if let Some(removal) = places.get(&key).and_then(|place| parts.removed.get_mut(*place)) {
+                removal.also(cause);
+            } else if parts.tools.get(&candidate.name).is_some_and(|exposed| exposed.owner == candidate.owner)
+            {
+                parts.removed.extend(Removal::by(candidate, vec![cause]));
                 parts.tools.remove(&candidate.name);
             }
         }
         parts.removed.sort();
-        parts.diagnostics.extend(diagnostics);
+        let said_by = |found: Diagnostic| Diagnostic { message: format!("{by}: {}", found.message), ..found };
+        parts.diagnostics.extend(found.into_iter().map(said_by));
+        parts.diagnostics.sort();
+        parts.diagnostics.dedup();
         Self(Arc::new(parts))
     }
 
-    /// What this run has, with every narrowing in force, to be the cap of a run that comes later.
+    /// What this run has, with every narrowing in force, to be the cap of a run that comes later. What the configuration
+    /// in force no longer allows is left out.
     pub fn capture(&self) -> Capture {
-        let tools = self
-            .tools()
-            .map(|exposed| CapturedTool { name: exposed.tool.name.clone(), owner: exposed.owner.clone() });
+        let current = self.0.host.current();
+        let is_older = current.generation != self.0.snapshot.generation;
+        let rules = is_older.then(|| Rules::new(&current, &self.0.run));
+        let is_stale = |exposed: &ExposedTool| {
+            rules.as_ref().is_some_and(|rules| stale::staleness(exposed, rules).is_some())
+        };
+        let tools = self.tools().filter(|exposed| !is_stale(exposed)).map(|exposed| CapturedTool {
+            name: exposed.tool.name.clone(),
+            owner: exposed.owner.clone(),
+            origin: exposed.origin,
+        });
         Capture::new(tools.collect(), self.0.run.depth())
     }
 
@@ -247,7 +270,7 @@ impl Surface {
     pub(crate) fn staleness(&self, exposed: &ExposedTool) -> Option<String> {
         let current = self.0.host.current();
         (current.generation != self.0.snapshot.generation)
-            .then(|| stale::staleness(exposed, &self.0.run, &current))
+            .then(|| stale::staleness(exposed, &Rules::new(&current, &self.0.run)))
             .flatten()
     }
 

@@ -384,7 +384,7 @@ pub(super) const SECTIONS: &[(&str, &str, &[Row])] = &[
             row(
                 "the parent delegates a part",
                 &[],
-                r#"{"agent": "writer", "inherited": {"tools": [{"name": "read", "owner": "core"}, {"name": "ls", "owner": "core"}], "delegated": ["ls", "write"]}}"#,
+                r#"{"agent": "writer", "inherited": {"tools": [{"name": "read", "owner": "core"}, {"name": "ls", "owner": "core"}], "delegated": [["ls", "write"]]}}"#,
             ),
             row(
                 "runs that start themselves end",

@@ -63,7 +63,7 @@ impl Assembly {
         let (whole, half) = (assemble(&keep, all), assemble(&halve, all / 2));
         let explain = || {
             let start = Instant::now();
-            let explanation = runtime.block_on(halve.explain("p7_7", run()));
+            let explanation = runtime.block_on(halve.explain("p7_2", run()));
             let took = start.elapsed();
             assert!(explanation.rules.len() > 1, "{explanation:?}");
             took

@@ -11,7 +11,7 @@ use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
 use crate::limits::Limits;
 use crate::load::stopped;
-use crate::native::{NativeCall, NativeTool};
+use crate::native::{NativeCall, NativeTool, panic_text};
 use crate::plugin::{Answer, Bound, Invocation, LogLine, Plugin, Stop};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
 use crate::schema::{MAX_DEPTH, deeper_than};
@@ -64,7 +64,7 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
     let native_call = NativeCall {
         call_id: call.id,
         arguments: call.arguments,
-        run: Arc::clone(surface.run()),
+        run: Arc::clone(surface.seen_run()),
         progress: call.progress,
     };
     // A native tool is the embedder's code: a panic there must not take the agent down with it.
@@ -72,10 +72,7 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
     let mut failure_details = None;
     let end = match answer {
         Err(panic) => {
-            let detail = panic
-                .downcast_ref::<&str>()
-                .map(ToString::to_string)
-                .or_else(|| panic.downcast_ref::<String>().cloned());
+            let detail = panic_text(&*panic);
             let error = CallError::new(
                 CallKind::HostFault,
                 format!("the tool `{}` failed inside the host", tool.name),

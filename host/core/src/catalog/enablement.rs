@@ -21,7 +21,7 @@ impl Config {
 }
 
 /// Every decision that switches a plugin off: each one alone would.
-pub(super) fn disabled(config: &Config, id: &PluginId, origin: Origin) -> Vec<Diagnostic> {
+pub(crate) fn disabled(config: &Config, id: &PluginId, origin: Origin) -> Vec<Diagnostic> {
     let plugins = &config.file().plugins;
     let entry = config.entry(id, origin);
     let mut off = Vec::new();
@@ -54,6 +54,26 @@ pub(super) fn disabled(config: &Config, id: &PluginId, origin: Origin) -> Vec<Di
     off
 }
 
+/// Guards that a list switches off, by accident perhaps: an entry that switches its own plugin off knows what it does.
+pub(super) fn guards_off(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for entry in entries {
+        let id = &entry.manifest.id;
+        let Some(written) = config.entry(id, entry.origin) else { continue };
+        let guards = written.grants.hooks.iter().any(|granted| granted.hook.is_fail_closed());
+        let off = disabled(config, id, entry.origin);
+        if let Some(rule) = off.first().filter(|_| guards && written.enabled != Some(false)) {
+            let message = format!("`{id}` is granted a hook that guards, and is off: {}", rule.message);
+            let hint = format!("{}, or take the grant away", rule.hint);
+            findings.push(Diagnostic::new(Code::GuardOff, id, message, hint).at(rule.location.clone()));
+        }
+    }
+    findings
+}
+
+/// How many names that no plugin has are reported: a person mends the first ones first.
+const MAX_UNMATCHED: usize = 64;
+
 /// Names in the configuration that no installed plugin has.
 pub(super) fn unmatched(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagnostic> {
     let plugins = &config.file().plugins;
@@ -71,7 +91,9 @@ pub(super) fn unmatched(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagno
         .extend(plugins.entries.keys().map(|id| (id.clone(), in_table(["plugins", "entries"], id.as_str()))));
     let owners = config.file().tools.owners.iter();
     written.extend(owners.map(|(tool, id)| (id.clone(), in_table(["tools", "owners"], tool.as_str()))));
-    let is_installed = |id: &PluginId| entries.iter().any(|entry| entry.manifest.id == *id);
+    let installed: std::collections::BTreeSet<&PluginId> =
+        entries.iter().map(|entry| &entry.manifest.id).collect();
+    let is_installed = |id: &PluginId| installed.contains(id);
     written.retain(|(id, _)| !is_installed(id));
     let finding = |(id, path): (PluginId, Vec<String>)| {
         let installed = entries.iter().map(|entry| entry.manifest.id.as_str());
@@ -83,7 +105,7 @@ pub(super) fn unmatched(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagno
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         Diagnostic::new(Code::PluginUnknown, &id, message, hint).at(config.location(&path))
     };
-    written.into_iter().map(finding).collect()
+    written.into_iter().take(MAX_UNMATCHED).map(finding).collect()
 }
 
 #[cfg(test)]

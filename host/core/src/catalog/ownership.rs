@@ -155,16 +155,27 @@ fn rank(claimants: &[&CatalogEntry]) -> (Origin, bool) {
 /// The other claimants in words.
 fn rivals(claimants: &[&CatalogEntry], one: &CatalogEntry) -> String {
     let others = claimants.iter().filter(|entry| entry.manifest.id != one.manifest.id);
-    listed(others.map(|entry| format!("`{}` ({})", entry.manifest.id, entry.origin)))
+    listed(others.map(|entry| Rival(entry)))
+}
+
+/// A plugin and where it comes from, in words.
+struct Rival<'a>(&'a CatalogEntry);
+
+impl std::fmt::Display for Rival<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "`{}` ({})", self.0.manifest.id, self.0.origin)
+    }
 }
 
 /// The first three in words, and how many more there are: a thousand copies must not each name all others.
-fn listed(items: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+fn listed(items: impl Iterator<Item = impl std::fmt::Display>) -> String {
     const NAMED: usize = 3;
-    let all: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    let mut words = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(" and ");
-    if all.len() > NAMED {
-        words.push_str(&format!(" and {} more", all.len() - NAMED));
+    let mut items = items;
+    let named: Vec<String> = items.by_ref().take(NAMED).map(|item| item.to_string()).collect();
+    let mut words = named.join(" and ");
+    let more = items.count();
+    if more > 0 {
+        words.push_str(&format!(" and {more} more"));
     }
     words
 }

@@ -5,12 +5,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::pattern::{Pattern, PatternSet};
+use super::pattern::{Pattern, PatternSet, Side};
 use super::vocabulary::Form;
 use crate::config::{Config, PolicyEntry};
 use crate::diagnostic::Location;
 use crate::run::RunContext;
-use crate::surface::{Candidate, Cause, Rule, Source, Stage};
+use crate::surface::{Candidate, Cause, Rule, Stage};
 
 macro_rules! layers {
     ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal;)+) => {
@@ -99,7 +99,7 @@ struct Lists {
 #[derive(Debug, Clone)]
 struct Allow {
     permitted: PatternSet,
-    key: &'static str,
+    key: &'static [&'static str],
     /// Its end of the sentence "`read` is not permitted: …".
     reason: String,
 }
@@ -110,23 +110,24 @@ pub(crate) enum Place {
     /// In `airlock.toml`.
     Config(Vec<String>),
     /// In what the host says about the run.
-    Run(Vec<String>),
+    Run,
 }
 
 impl Place {
     pub(crate) fn location(&self, below: &[&str], config: &Config, run: &RunContext) -> Option<Location> {
-        let (Self::Config(path) | Self::Run(path)) = self;
-        let path: Vec<&str> = path.iter().map(String::as_str).chain(below.iter().copied()).collect();
         match self {
-            Self::Config(_) => config.location(&path),
-            Self::Run(_) => run.location(&path),
+            Self::Config(path) => {
+                let path: Vec<&str> = path.iter().map(String::as_str).chain(below.iter().copied()).collect();
+                config.location(&path)
+            }
+            Self::Run => run.location(below),
         }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Config(path) | Self::Run(path)) = self;
+        let Self::Config(path) = self else { return Ok(()) };
         for (place, key) in path.iter().enumerate() {
             let dot = if place == 0 { "" } else { "." };
             let is_bare = key.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_'));
@@ -155,17 +156,17 @@ impl Layer {
         };
         let permitted = allow.map(|allow| patterns(allow).chain(patterns(also_allow)));
         let permitted = permitted.map(|patterns| {
-            let mut permitted = PatternSet::default();
+            let mut permitted = PatternSet::new(Side::Permit);
             permitted.extend(patterns);
             permitted
         });
         let allow_and_also = allow.into_iter().flatten().chain(also_allow);
-        let mut explicit = PatternSet::default();
+        let mut explicit = PatternSet::new(Side::OptIn);
         explicit.extend(patterns(allow_and_also.filter(|entry| entry.2 != Form::Group)));
-        let mut denied = PatternSet::default();
+        let mut denied = PatternSet::new(Side::Deny);
         denied.extend(patterns(deny));
         let deny = deny.iter().map(|(entry, patterns, _)| (entry.clone(), Arc::clone(patterns))).collect();
-        let allow = permitted.map(|permitted| Allow { permitted, key: "allow", reason });
+        let allow = permitted.map(|permitted| Allow { permitted, key: &["allow"], reason });
         Self { name, place, filter: Filter::Lists(Box::new(Lists { allow, denied, deny })), explicit }
     }
 
@@ -173,7 +174,7 @@ impl Layer {
     pub(crate) fn only(
         name: LayerName,
         place: Place,
-        key: &'static str,
+        key: &'static [&'static str],
         reason: String,
         permitted: PatternSet,
     ) -> Self {
@@ -183,13 +184,18 @@ impl Layer {
         Self { name, place, filter, explicit: PatternSet::default() }
     }
 
-    /// A layer of the marks that plugins' authors put on their tools.
-    pub(crate) fn marks(name: LayerName) -> Self {
-        let filter = match name {
-            LayerName::OwnerOnly => Filter::NoOwnerOnly,
-            _ => Filter::NoSubagents,
-        };
-        Self { name, place: Place::Config(Vec::new()), filter, explicit: PatternSet::default() }
+    /// The layer of what authors marked as the owner's only.
+    pub(crate) fn owner_only() -> Self {
+        Self::marks(LayerName::OwnerOnly, Filter::NoOwnerOnly)
+    }
+
+    /// The layer of what authors marked as not for child runs.
+    pub(crate) fn no_subagents() -> Self {
+        Self::marks(LayerName::Subagent, Filter::NoSubagents)
+    }
+
+    fn marks(name: LayerName, filter: Filter) -> Self {
+        Self { name, place: Place::Run, filter, explicit: PatternSet::default() }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -221,28 +227,30 @@ impl Layer {
             let rule = Rule { layer: self.name.to_string(), rule, location };
             causes.push(Cause { stage: Stage::Policy, rule, reason, fix });
         };
-        let mut marked = |field: &str, who: &str| {
-            let location = match &candidate.source {
-                Source::Plugin(entry) => Some(entry.metadata_location(name, field)),
-                Source::Native(_) => None,
-            };
-            let fix = format!("run it {who}");
+        let mut marked = |field: &str, not: &str, fix: &str| {
+            let location = candidate.marked_at(field);
             cause(
                 field.to_owned(),
                 location,
-                format!("`{name}` is marked `{field}`, and this run is not {who}"),
-                fix,
+                format!("`{name}` is marked `{field}`, and {not}"),
+                fix.to_owned(),
             );
         };
         match &self.filter {
-            Filter::NoOwnerOnly if candidate.metadata.owner_only => marked("ownerOnly", "the owner's"),
+            Filter::NoOwnerOnly if candidate.metadata.owner_only => {
+                marked("ownerOnly", "who asked is not the owner", "have the owner ask");
+            }
             Filter::NoSubagents if candidate.metadata.no_subagents => {
-                marked("noSubagents", "a run of its own");
+                marked(
+                    "noSubagents",
+                    "another run started this one",
+                    "use it in a run that no other started",
+                );
             }
             Filter::NoOwnerOnly | Filter::NoSubagents => {}
             Filter::Lists(lists) => {
                 for (index, (entry, patterns)) in lists.deny.iter().enumerate() {
-                    if patterns.iter().any(|pattern| pattern.matches(candidate)) {
+                    if patterns.iter().any(|pattern| pattern.denies(candidate)) {
                         let place = &self.place;
                         let location = place.location(&["deny", &index.to_string()], config, run);
                         let reason = format!("`{name}` is denied by `{entry}` in `{place}.deny`");
@@ -252,13 +260,13 @@ impl Layer {
                 }
                 if let Some(allow) = lists.allow.as_ref().filter(|allow| !allow.permitted.matches(candidate))
                 {
-                    let location = self.place.location(&[allow.key], config, run);
+                    let location = self.place.location(allow.key, config, run);
                     let reason = format!("`{name}` is not permitted: {}", allow.reason);
                     let fix = match &self.place {
                         Place::Config(_) => {
                             format!("name `{name}` in `{}.also-allow`, or widen the list", self.place)
                         }
-                        Place::Run(_) => format!("have the host widen `{}` of the run", allow.key),
+                        Place::Run => format!("have the host widen `{}` of the run", allow.key.join(".")),
                     };
                     cause(allow.reason.clone(), location, reason, fix);
                 }

@@ -1,14 +1,29 @@
 //! What an entry of a list stands for, and whether a tool is meant: one pattern, or many compiled into a set.
 //!
-//! Matching is pure, exact and linear in the entry; `*` is the only special character.
+//! Matching is pure, exact and linear in the entry; `*` is the only special character. Where an entry could mean more
+//! than one thing, it permits the least and denies the most.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use crate::discover::Origin;
 use crate::id::{PluginId, ToolName};
 use crate::surface::{Candidate, Owner};
 
 /// Who may write may patch, and who may not write may not patch: the two have the same effect.
 const COMPANION: (&str, &str) = ("apply_patch", "write");
+
+/// What a list is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What it means may be there. `write` means the host's own `apply_patch` too.
+    #[default]
+    Permit,
+    /// What it means was asked for by name.
+    OptIn,
+    /// What it means may not be there. `write` means any `apply_patch` too, and a word means the plugin of that id as well
+    /// as the tool of that name.
+    Deny,
+}
 
 /// What one entry stands for, after groups were replaced by what is in them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,23 +36,26 @@ pub(crate) enum Pattern {
     Plugin(PluginId),
     /// Every tool of any plugin.
     AnyPlugin,
-    /// The tool of that name, if that owner still has it.
-    Owned(ToolName, Owner),
+    /// The tool of that name, if that owner still has it, and comes from where it did.
+    Owned(ToolName, Owner, Option<Origin>),
+    /// Every tool of that plugin, in a list that denies: the word is a tool's name too.
+    PluginDenied(PluginId),
 }
 
 impl Pattern {
-    pub(crate) fn matches(&self, candidate: &Candidate) -> bool {
-        self.matches_as(candidate.name.as_str(), candidate)
-            || candidate.name.as_str() == COMPANION.0 && self.matches_as(COMPANION.1, candidate)
-    }
-
-    fn matches_as(&self, name: &str, candidate: &Candidate) -> bool {
+    /// Whether the pattern denies the tool.
+    pub(crate) fn denies(&self, candidate: &Candidate) -> bool {
+        let name = candidate.name.as_str();
         match self {
-            Self::Name(known) => **known == *name,
-            Self::Glob(glob) => glob.matches(name),
-            Self::Plugin(id) => matches!(&candidate.owner, Owner::Plugin(owner) if owner == id),
+            Self::Name(known) => **known == *name || name == COMPANION.0 && **known == *COMPANION.1,
+            Self::Glob(glob) => glob.matches(name) || name == COMPANION.0 && glob.matches(COMPANION.1),
+            Self::Plugin(id) | Self::PluginDenied(id) => {
+                matches!(&candidate.owner, Owner::Plugin(owner) if owner == id)
+            }
             Self::AnyPlugin => matches!(candidate.owner, Owner::Plugin(_)),
-            Self::Owned(known, owner) => *known == candidate.name && *owner == candidate.owner,
+            Self::Owned(known, owner, origin) => {
+                (known, owner, *origin) == (&candidate.name, &candidate.owner, candidate.origin())
+            }
         }
     }
 }
@@ -69,14 +87,20 @@ impl Glob {
 /// Many patterns, asked at once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PatternSet {
+    side: Side,
     names: HashSet<Box<str>>,
-    globs: Vec<Glob>,
+    globs: BTreeSet<Glob>,
     plugins: HashSet<PluginId>,
     any_plugin: bool,
-    owned: HashSet<(ToolName, Owner)>,
+    owned: HashSet<(ToolName, Owner, Option<Origin>)>,
 }
 
 impl PatternSet {
+    /// An empty set for that purpose.
+    pub(crate) fn new(side: Side) -> Self {
+        Self { side, ..Self::default() }
+    }
+
     pub(crate) fn matches(&self, candidate: &Candidate) -> bool {
         let name = candidate.name.as_str();
         let by_owner = match &candidate.owner {
@@ -85,13 +109,27 @@ impl PatternSet {
         };
         by_owner
             || self.matches_name(name)
-            || name == COMPANION.0 && self.matches_name(COMPANION.1)
+            || name == COMPANION.0 && self.admits_companion(candidate) && self.matches_name(COMPANION.1)
             || !self.owned.is_empty()
-                && self.owned.contains(&(candidate.name.clone(), candidate.owner.clone()))
+                && self.owned.contains(&(candidate.name.clone(), candidate.owner.clone(), candidate.origin()))
     }
 
     fn matches_name(&self, name: &str) -> bool {
         self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
+    }
+
+    /// Whether an entry about `write` is about this `apply_patch` too.
+    fn admits_companion(&self, candidate: &Candidate) -> bool {
+        match self.side {
+            Side::Permit => candidate.owner == Owner::Core,
+            Side::OptIn => false,
+            Side::Deny => true,
+        }
+    }
+
+    /// How many globs it holds: each is tried for each tool.
+    pub(crate) fn globs(&self) -> usize {
+        self.globs.len()
     }
 }
 
@@ -100,10 +138,12 @@ impl Extend<Pattern> for PatternSet {
         for pattern in patterns {
             match pattern {
                 Pattern::Name(name) => drop(self.names.insert(name)),
-                Pattern::Glob(glob) => self.globs.push(glob),
+                Pattern::Glob(glob) => drop(self.globs.insert(glob)),
                 Pattern::Plugin(id) => drop(self.plugins.insert(id)),
                 Pattern::AnyPlugin => self.any_plugin = true,
-                Pattern::Owned(name, owner) => drop(self.owned.insert((name, owner))),
+                Pattern::Owned(name, owner, origin) => drop(self.owned.insert((name, owner, origin))),
+                Pattern::PluginDenied(id) if self.side == Side::Deny => drop(self.plugins.insert(id)),
+                Pattern::PluginDenied(_) => {}
             }
         }
     }

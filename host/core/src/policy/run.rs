@@ -1,14 +1,15 @@
 //! The policy of one run: its context picks the layers that apply. All of them must permit a tool; none adds one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::layer::{Layer, LayerName, Place};
-use super::pattern::PatternSet;
+use super::pattern::{PatternSet, Side};
 use super::unmatched::finding;
-use super::vocabulary::Form;
+use super::vocabulary::{Budget, Form, MAX_GLOBS, too_many};
 use super::{MAX_LINEAGE, Policy, Table};
 use crate::config::{Config, PolicyEntry};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::run::{ModelReference, RunContext};
 use crate::surface::{Candidate, Cause};
 use crate::text;
@@ -46,16 +47,17 @@ impl Policy {
         if let Some(channel) = &run.channel
             && let Some(group) = &channel.group
         {
-            layers.extend(self.groups.get(&(channel.name.to_lowercase(), group.clone())).cloned());
+            let key = (channel.name.to_lowercase(), group.clone());
+            layers.extend(self.groups.get(&key).into_iter().flatten().cloned());
         }
         let (sender, passed_over_senders) = self.sender(run);
         layers.extend(sender);
         layers.extend(run.sandboxed.then(|| Arc::clone(&self.sandbox)));
         let is_known_stranger =
             run.requester.as_ref().is_some_and(|requester| requester.is_owner == Some(false));
-        layers.extend(is_known_stranger.then(|| Arc::new(Layer::marks(LayerName::OwnerOnly))));
+        layers.extend(is_known_stranger.then(|| Arc::new(Layer::owner_only())));
         if run.is_child() {
-            layers.push(Arc::new(Layer::marks(LayerName::Subagent)));
+            layers.push(Arc::new(Layer::no_subagents()));
             layers.push(Arc::clone(&self.subagents));
         }
         let mut diagnostics = Vec::new();
@@ -64,24 +66,30 @@ impl Policy {
         RunPolicy { config, run, layers, replaced_profile, passed_over_senders, diagnostics }
     }
 
-    /// The layer of the most specific sender key, and the keys that would have applied too.
-    fn sender<'a>(&'a self, run: &RunContext) -> (Option<Arc<Layer>>, Vec<&'a str>) {
+    /// The layers of the most specific sender key, in all its spellings, and the keys that would have applied too.
+    fn sender<'a>(&'a self, run: &RunContext) -> (Vec<Arc<Layer>>, Vec<&'a str>) {
         let sender = run.requester.as_ref().map(|requester| requester.sender.as_str());
         let channel = run.channel.as_ref().map(|channel| channel.name.as_str());
-        let rank = |key: &str| match key.split_once(':') {
-            _ if key == "*" => Some(0),
-            _ if sender == Some(key) => Some(1),
-            Some((of, id)) => (channel.is_some_and(|channel| channel.eq_ignore_ascii_case(of))
-                && sender == Some(id))
-            .then_some(2),
-            None => None,
+        let rank = |key: &str| {
+            if key == "*" {
+                return Some(0);
+            }
+            // What begins like a channel is one: else somebody on one channel could be called like a key of another.
+            match key.split_once(':').filter(|(of, _)| is_like_a_channel(of)) {
+                None => (sender == Some(key)).then_some(1),
+                Some((of, id)) => {
+                    let is_here = channel.is_some_and(|channel| channel.eq_ignore_ascii_case(of));
+                    (is_here && sender == Some(id)).then_some(2)
+                }
+            }
         };
-        let mut ranked: Vec<(u8, &(String, Arc<Layer>))> =
-            self.senders.iter().filter_map(|keyed| Some((rank(&keyed.0)?, keyed))).collect();
-        ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-        let mut ranked = ranked.into_iter().map(|(_, keyed)| keyed);
-        let layer = ranked.next().map(|(_, layer)| Arc::clone(layer));
-        (layer, ranked.map(|(key, _)| key.as_str()).collect())
+        let ranked = self.senders.iter().filter_map(|keyed| Some((rank(&keyed.0)?, keyed)));
+        let ranked: Vec<(u8, &(String, Arc<Layer>))> = ranked.collect();
+        let most = ranked.iter().map(|(rank, _)| *rank).max();
+        let (applying, passed_over): (Vec<_>, Vec<_>) =
+            ranked.into_iter().partition(|(rank, _)| Some(*rank) == most);
+        let layers = applying.into_iter().map(|(_, (_, layer))| Arc::clone(layer)).collect();
+        (layers, passed_over.into_iter().map(|(_, (key, _))| key.as_str()).collect())
     }
 
     /// The layers `runtime` and `inherited`: what the host says about the run.
@@ -92,9 +100,8 @@ impl Policy {
         layers: &mut Vec<Arc<Layer>>,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        let mut cap = |name, key: &'static str, reason: String, permitted| {
-            let place = Place::Run(Vec::new());
-            layers.push(Arc::new(Layer::only(name, place, key, reason, permitted)));
+        let mut cap = |name, key: &'static [&'static str], reason: String, permitted| {
+            layers.push(Arc::new(Layer::only(name, Place::Run, key, reason, permitted)));
         };
         if let Some(purpose) = &run.purpose {
             let shown = text::single_line(&text::shorten(purpose, 80)).into_owned();
@@ -113,28 +120,39 @@ impl Policy {
             let place =
                 place.filter(|_| known.is_some()).map(|place| format!(" ({place})")).unwrap_or_default();
             let reason = format!("the list of the run's purpose `{shown}` does not name it{place}");
-            cap(LayerName::Runtime, "purpose", reason, known.cloned().unwrap_or_default());
-        }
-        if let Some(entries) = &run.tools_allow {
-            let permitted = self.named(entries, "tools-allow", run, diagnostics);
             cap(
                 LayerName::Runtime,
-                "tools-allow",
+                &["purpose"],
+                reason,
+                known.cloned().unwrap_or_else(|| PatternSet::new(Side::Permit)),
+            );
+        }
+        if let Some(entries) = &run.tools_allow {
+            let permitted = self.named(entries, &|place| run.location(&["tools-allow", place]), diagnostics);
+            cap(
+                LayerName::Runtime,
+                &["tools-allow"],
                 "the run's own cap does not name it".to_owned(),
                 permitted,
             );
         }
-        for (name, key, capture, whose) in [
-            (LayerName::Runtime, "captured", &run.captured, "the run that planned this one"),
-            (LayerName::Inherited, "inherited", &run.inherited, "the run that started this one"),
+        for (name, [tools, delegated], capture, whose) in [
+            (LayerName::Runtime, CAPTURED, &run.captured, "the run that planned this one"),
+            (LayerName::Inherited, INHERITED, &run.inherited, "the run that started this one"),
         ] {
             let Some(capture) = capture else { continue };
-            let mut permitted = PatternSet::default();
+            let mut permitted = PatternSet::new(Side::Permit);
             permitted.extend(capture.patterns());
-            cap(name, key, format!("{whose} did not have it"), permitted);
-            if let Some(entries) = capture.delegated() {
-                let permitted = self.named(entries, key, run, diagnostics);
-                cap(name, key, format!("{whose} did not delegate it"), permitted);
+            cap(name, tools, format!("{whose} did not have it"), permitted);
+            for (list, entries) in capture.delegated().iter().enumerate() {
+                let list = list.to_string();
+                let at = |place: &str| run.location(&[delegated, &[list.as_str(), place]].concat());
+                let permitted = self.named(entries, &at, diagnostics);
+                cap(name, delegated, format!("{whose} did not delegate it"), permitted);
+            }
+            if run.depth() > MAX_LINEAGE {
+                let reason = format!("runs started one another over {MAX_LINEAGE} deep");
+                cap(name, tools, reason, PatternSet::new(Side::Permit));
             }
         }
         if run.depth() > MAX_LINEAGE {
@@ -142,40 +160,62 @@ impl Policy {
                 format!("runs started one another over {MAX_LINEAGE} deep, so this run has no tools");
             let hint = "look for runs that start themselves";
             diagnostics.push(Diagnostic::new(Code::LineageTooDeep, &run.run, message, hint));
-            let reason = format!("runs started one another over {MAX_LINEAGE} deep");
-            cap(LayerName::Inherited, "inherited", reason, PatternSet::default());
         }
     }
 
-    /// What entries of a run stand for; what matches nothing adds nothing.
+    /// What entries of a run or of a turn stand for; what matches nothing adds nothing. `at` says where an entry is
+    /// written, by its place. Beyond what a person would write, nothing is looked at and nothing permitted.
     pub(crate) fn named(
         &self,
         entries: &[PolicyEntry],
-        key: &str,
-        run: &RunContext,
+        at: &dyn Fn(&str) -> Option<Location>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> PatternSet {
-        let mut permitted = PatternSet::default();
+        let mut permitted = PatternSet::new(Side::Permit);
+        let (mut budget, mut findings, mut seen) = (Budget::default(), 0_usize, BTreeSet::new());
         for (place, entry) in entries.iter().enumerate() {
-            let location = run.location(&[key, &place.to_string()]);
-            match self.vocabulary.resolve(entry) {
-                Ok(resolved) => {
-                    permitted.extend(resolved.patterns.iter().cloned());
-                    diagnostics.extend(finding(&self.vocabulary, entry, resolved.form, location));
-                }
-                Err(problem) => {
-                    diagnostics.extend(finding(&self.vocabulary, entry, Form::Unmatched, location).map(
-                        |found| Diagnostic {
-                            message: problem.message,
-                            hint: problem.hint.unwrap_or(found.hint),
-                            ..found
-                        },
-                    ));
-                }
+            if !seen.insert(entry) {
+                continue;
             }
+            let resolved = self.vocabulary.resolve(entry);
+            let is_within = budget.allows(resolved.as_ref().map_or(1, |resolved| resolved.patterns.len()));
+            if !is_within || permitted.globs() > MAX_GLOBS {
+                let place = at(&place.to_string());
+                let hint = "write fewer entries";
+                diagnostics.push(Diagnostic::new(Code::PolicyUnmatched, entry, too_many(), hint).at(place));
+                break;
+            }
+            let form = resolved.as_ref().map_or(Form::Unmatched, |resolved| resolved.form);
+            if let Ok(resolved) = &resolved {
+                permitted.extend(resolved.patterns.iter().cloned());
+            }
+            if matches!(form, Form::Explicit | Form::Group) || findings >= MAX_RUN_FINDINGS {
+                continue;
+            }
+            findings += 1;
+            let found = finding(&self.vocabulary, entry, form, at(&place.to_string()));
+            diagnostics.extend(found.map(|found| match resolved {
+                Ok(_) => found,
+                Err(problem) => {
+                    Diagnostic { message: problem.message, hint: problem.hint.unwrap_or(found.hint), ..found }
+                }
+            }));
         }
         permitted
     }
+}
+
+/// How many findings about a run's own entries are kept: a host that writes more mistakes than that looks at the first.
+const MAX_RUN_FINDINGS: usize = 16;
+
+/// Where a run says what it may have at most: the tools, and what of them was delegated.
+const CAPTURED: [&[&str]; 2] = [&["captured"], &["captured", "delegated"]];
+const INHERITED: [&[&str]; 2] = [&["inherited"], &["inherited", "delegated"]];
+
+/// Whether the part of a sender key before the colon is a channel: other ids hold colons too.
+fn is_like_a_channel(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_'))
 }
 
 /// The tables whose key is the run's provider, or its provider and model.

@@ -58,8 +58,8 @@ pub(super) fn finding(
         Form::Explicit | Form::Group => return None,
         Form::Ambiguous => (
             Code::PolicyAmbiguous,
-            format!("`{entry}` is a tool's name and a plugin's id; the entry means the tool"),
-            format!("write `plugin:{entry}` for the plugin"),
+            format!("`{entry}` is a tool's name and a plugin's id; it permits the tool, and denies both"),
+            format!("write `plugin:{entry}` for the plugin's tools"),
         ),
         Form::Unmatched => (
             Code::PolicyUnmatched,

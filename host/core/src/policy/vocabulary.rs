@@ -21,9 +21,13 @@ const MAX_PATTERNS: usize = 100_000;
 /// Everything that an entry can name.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    /// Native and declared tool names.
+    /// Names of native tools, and of plugins that are used: what a bare word means before it means a plugin.
     tools: BTreeSet<Box<str>>,
+    /// Names that only plugins declare that are not used. They are known; a manifest that nobody accepted decides nothing.
+    unused: BTreeSet<Box<str>>,
     plugins: BTreeSet<PluginId>,
+    /// Plugins whose only tool has their id: there a bare word means the same either way.
+    lone: BTreeSet<Box<str>>,
     groups: BTreeMap<String, Arc<[Pattern]>>,
 }
 
@@ -67,41 +71,60 @@ impl Vocabulary {
     /// # Errors
     /// If a group of the operator's takes a built-in name, names a group that does not exist, contains itself, or stands
     /// for too much.
-    pub(crate) fn new(config: &Config, candidates: &[Arc<Candidate>]) -> Result<Self, Error> {
-        let mut vocabulary = Self::default();
+    pub(crate) fn new(
+        config: &Config,
+        plugins: impl IntoIterator<Item = PluginId>,
+        candidates: &[Arc<Candidate>],
+    ) -> Result<Self, Error> {
+        let mut vocabulary = Self { plugins: plugins.into_iter().collect(), ..Self::default() };
         let mut carried: BTreeMap<String, BTreeSet<Pattern>> =
             GROUPS.iter().map(|group| ((*group).to_owned(), BTreeSet::new())).collect();
         carried.insert(PLUGINS_GROUP.to_owned(), BTreeSet::from([Pattern::AnyPlugin]));
         for candidate in candidates {
-            vocabulary.tools.insert(candidate.name.as_str().into());
-            if let Owner::Plugin(id) = &candidate.owner {
-                vocabulary.plugins.insert(id.clone());
-            }
-            if let Source::Native(native) = &candidate.source {
-                for group in &native.groups {
-                    let pattern = Pattern::Name(candidate.name.as_str().into());
-                    carried.entry(group.clone()).or_default().insert(pattern);
+            let name: Box<str> = candidate.name.as_str().into();
+            match &candidate.source {
+                Source::Plugin(entry) if entry.refusal().is_some() => drop(vocabulary.unused.insert(name)),
+                Source::Plugin(_) => drop(vocabulary.tools.insert(name)),
+                Source::Native(native) => {
+                    for group in &native.groups {
+                        carried.entry(group.clone()).or_default().insert(Pattern::Name(name.clone()));
+                    }
+                    vocabulary.tools.insert(name);
                 }
             }
         }
+        let mut tools_of: BTreeMap<&Owner, Vec<&str>> = BTreeMap::new();
+        for candidate in candidates {
+            tools_of.entry(&candidate.owner).or_default().push(candidate.name.as_str());
+        }
+        let is_lone = |(owner, tools): (&Owner, Vec<&str>)| match (owner, tools.as_slice()) {
+            (Owner::Plugin(id), [name]) if id.as_str() == *name => Some((*name).into()),
+            _ => None,
+        };
+        vocabulary.lone = tools_of.into_iter().filter_map(is_lone).collect();
         let freeze = |(name, patterns): (String, BTreeSet<Pattern>)| (name, patterns.into_iter().collect());
         vocabulary.groups = carried.into_iter().map(freeze).collect();
         let written = &config.file().tools.groups;
-        if let Some(taken) = written.keys().find(|name| vocabulary.groups.contains_key(*name)) {
-            let message = format!("`{taken}` is a built-in group; give yours another name");
-            return Err(config.problem(&["tools", "groups", taken], message, None));
+        for name in written.keys() {
+            let path = ["tools", "groups", name];
+            if vocabulary.groups.contains_key(name) {
+                let message = format!("`{name}` is a built-in group; give yours another name");
+                return Err(config.problem(&path, message, None));
+            }
+            if PolicyEntry::parse(&format!("group:{name}")).is_ok_and(|entry| entry.as_str().ends_with(name))
+            {
+                continue;
+            }
+            let message =
+                "no entry can name this group: its name has lower-case letters, digits, `_` and `-`"
+                    .to_owned();
+            return Err(config.problem(&path, message, None));
         }
         let mut expansion = Expansion { written, open: Vec::new(), patterns: 0 };
         for (name, entries) in written {
             vocabulary.expand(config, name, entries, &mut expansion)?;
         }
         Ok(vocabulary)
-    }
-
-    /// Plugins that declare no tool are words too.
-    pub(crate) fn with_plugins(mut self, plugins: impl IntoIterator<Item = PluginId>) -> Self {
-        self.plugins.extend(plugins);
-        self
     }
 
     fn expand<'a>(
@@ -136,13 +159,14 @@ impl Vocabulary {
                 self.expand(config, inner, entries, expansion)?;
             }
             let resolved = self.resolve(entry).map_err(|problem| at(place, problem.message, problem.hint))?;
+            // Before they are looked at: a group that names another one again and again is work too.
+            expansion.patterns = expansion.patterns.saturating_add(resolved.patterns.len());
+            if expansion.patterns > MAX_PATTERNS {
+                return Err(at(place, too_many(), None));
+            }
             patterns.extend(resolved.patterns.iter().cloned());
         }
         expansion.open.pop();
-        expansion.patterns = expansion.patterns.saturating_add(patterns.len());
-        if expansion.patterns > MAX_PATTERNS {
-            return Err(at(0, too_many(), None));
-        }
         self.groups.insert(name.to_owned(), patterns.into_iter().collect());
         Ok(())
     }
@@ -165,13 +189,18 @@ impl Vocabulary {
         }
         if text.contains('*') {
             let glob = Glob::new(text);
-            let fits = text == "*" || self.tools.iter().any(|name| glob.matches(name));
+            let fits = text == "*" || self.tools.iter().chain(&self.unused).any(|name| glob.matches(name));
             return one(Pattern::Glob(glob), if fits { Form::Explicit } else { Form::Unmatched });
         }
         match (self.tools.contains(text), self.plugins.get(text)) {
             (true, None) => one(Pattern::Name(text.into()), Form::Explicit),
-            (true, Some(_)) => one(Pattern::Name(text.into()), Form::Ambiguous),
+            (true, Some(id)) => {
+                let patterns = Arc::new([Pattern::Name(text.into()), Pattern::PluginDenied(id.clone())]);
+                let form = if self.lone.contains(text) { Form::Explicit } else { Form::Ambiguous };
+                Ok(Resolved { patterns, form })
+            }
             (false, Some(id)) => one(Pattern::Plugin(id.clone()), Form::Explicit),
+            (false, None) if self.unused.contains(text) => one(Pattern::Name(text.into()), Form::Explicit),
             (false, None) => one(Pattern::Name(text.into()), Form::Unmatched),
         }
     }
@@ -200,6 +229,9 @@ impl Vocabulary {
         text::suggest(text, self.tools.iter().map(|name| &**name).chain(plugins)).map(str::to_owned)
     }
 }
+
+/// How many globs one list holds: each is tried for each tool of each assembly.
+pub(super) const MAX_GLOBS: usize = 1_000;
 
 /// Counts what lists stand for, so that a configuration cannot multiply without end.
 #[derive(Debug, Default)]

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
+use super::narrow::Rules;
 use super::pool::{Candidate, Source};
 use super::{Cause, Owner, Rule, Stage};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::id::{PluginId, ToolName};
 use crate::load::{Loaded, stopped};
 use crate::plugin::{Bound, BoundDescriptor, Materialisation};
-use crate::registry::RegisteredFactory;
+use crate::registry::{Exposure, RegisteredFactory};
 use crate::run::RunContext;
 use crate::text;
 use crate::tool::Tool;
@@ -53,7 +54,7 @@ impl Answers {
                     .to_owned(),
             ),
         };
-        let rule = Rule { layer: Stage::Factory.to_string(), rule: rule.to_owned(), location: None };
+        let rule = Rule::of(Stage::Factory, rule, None);
         Cause { stage: Stage::Factory, rule, reason, fix }
     }
 }
@@ -61,6 +62,7 @@ impl Answers {
 /// Asks every factory that claims a surviving name.
 pub(super) async fn ask(
     surviving: &[Arc<Candidate>],
+    rules: &Rules<'_>,
     owners: &BTreeMap<PluginId, Arc<Loaded>>,
     run: &Arc<RunContext>,
 ) -> Answers {
@@ -68,7 +70,9 @@ pub(super) async fn ask(
     for candidate in surviving {
         let Source::Plugin(entry) = &candidate.source else { continue };
         let Some(loaded) = owners.get(&entry.manifest.id) else { continue };
-        if let Some(factory) = loaded.factory(&candidate.name) {
+        if let Some(factory) = loaded.factory(&candidate.name)
+            && (factory.exposure == Exposure::Required || rules.policy.opts_in(candidate))
+        {
             claims.insert((&entry.manifest.id, factory.factory), (loaded, factory));
         }
     }
@@ -105,6 +109,7 @@ pub(super) async fn ask(
 
 /// Takes of a factory's answer what it may give: each of its declared names at most once, and well-formed.
 fn accept(id: &PluginId, factory: &RegisteredFactory, made: Vec<BoundDescriptor>, answers: &mut Answers) {
+    let names: BTreeSet<&str> = factory.names.iter().map(ToolName::as_str).collect();
     let mut seen = BTreeSet::new();
     let mut findings = 0_usize;
     let mut refuse = |answers: &mut Answers, code: Code, subject: &str, message: String, hint: &str| {
@@ -115,7 +120,8 @@ fn accept(id: &PluginId, factory: &RegisteredFactory, made: Vec<BoundDescriptor>
     };
     for BoundDescriptor { descriptor, binding } in made {
         let shown = text::single_line(&text::shorten(&descriptor.name, 80)).into_owned();
-        let Some(name) = factory.names.iter().find(|name| name.as_str() == descriptor.name) else {
+        let declared = names.get(descriptor.name.as_str()).and_then(|name| ToolName::parse(name).ok());
+        let Some(name) = declared else {
             let message = format!("a factory of `{id}` made `{shown}`, which is none of its declared names");
             let hint = "return only names that the factory registered";
             refuse(answers, Code::ToolUndeclared, &shown, message, hint);
@@ -133,6 +139,13 @@ fn accept(id: &PluginId, factory: &RegisteredFactory, made: Vec<BoundDescriptor>
             check_binding(binding.as_deref()).and_then(|()| Tool::accept(name.clone(), &descriptor));
         match accepted {
             Ok(tool) => {
+                if tool.was_escaped {
+                    let message = format!(
+                        "the texts of `{name}` as a factory of `{id}` made it hold invisible or direction-changing \
+                         characters, shown escaped"
+                    );
+                    refuse(answers, Code::TextEscaped, &shown, message, "remove them from the plugin's code");
+                }
                 let bound = Bound { factory: factory.factory, binding };
                 answers.tools.insert(key, Made { tool: Arc::new(tool), bound });
             }

@@ -13,10 +13,10 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::host::NativeRegistration;
 use crate::id::PluginId;
 use crate::load::Loaded;
-use crate::native::Binding;
+use crate::native::{Binding, NativeTool, panic_text};
 use crate::registry::Exposure;
 use crate::run::RunContext;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDescriptor};
 
 /// What came of the surviving names.
 #[derive(Debug, Default)]
@@ -35,11 +35,11 @@ pub(super) async fn materialise(
     failures: &BTreeMap<PluginId, Diagnostic>,
 ) -> Materialised {
     let mut result = Materialised::default();
-    let mut made = factory::ask(surviving, owners, seen).await;
+    let mut made = factory::ask(surviving, rules, owners, seen).await;
     result.diagnostics.append(&mut made.diagnostics);
     for candidate in surviving {
         let judged = match &candidate.source {
-            Source::Native(native) => bind(native, candidate, rules.run, &mut result.diagnostics),
+            Source::Native(native) => bind(native, candidate, seen, &mut result.diagnostics),
             Source::Plugin(entry) => {
                 if let Some(failure) = failures.get(&entry.manifest.id) {
                     Err(Box::new(Cause::because(Stage::Enablement, failure)))
@@ -108,11 +108,7 @@ fn bind(
     let missing = |reason: String| {
         Box::new(Cause {
             stage: Stage::Factory,
-            rule: Rule {
-                layer: Stage::Factory.to_string(),
-                rule: "not available in this run".to_owned(),
-                location: None,
-            },
+            rule: Rule::of(Stage::Factory, "not available in this run", None),
             reason: format!("`{name}` {reason}"),
             fix: "give the run what the tool needs".to_owned(),
         })
@@ -127,14 +123,22 @@ fn bind(
         ));
         missing("could not be made for this run".to_owned())
     };
-    let bound = catch_unwind(AssertUnwindSafe(|| native.implementation.bind(run)));
-    let (tool, implementation) = match bound {
-        Err(_panic) => return Err(failed(format!("`{name}` panicked while it was made for the run"))),
+    let bind = || {
+        native.implementation.bind(run).map(|binding| match binding {
+            Binding::Made(made) => Bound::Made(made.descriptor(), made),
+            Binding::Same => Bound::Same,
+            Binding::Unavailable(reason) => Bound::Unavailable(reason),
+        })
+    };
+    let (tool, implementation) = match catch_unwind(AssertUnwindSafe(bind)) {
+        Err(panic) => {
+            let words = panic_text(&*panic).map(|words| format!(": {words}")).unwrap_or_default();
+            return Err(failed(format!("`{name}` panicked while it was made for the run{words}")));
+        }
         Ok(Err(message)) => return Err(failed(format!("`{name}` could not be made for the run: {message}"))),
-        Ok(Ok(Binding::Unavailable(reason))) => return Err(missing(reason)),
-        Ok(Ok(Binding::Same)) => (Arc::clone(&native.tool), Arc::clone(&native.implementation)),
-        Ok(Ok(Binding::Made(made))) => {
-            let descriptor = made.descriptor();
+        Ok(Ok(Bound::Unavailable(reason))) => return Err(missing(reason)),
+        Ok(Ok(Bound::Same)) => (Arc::clone(&native.tool), Arc::clone(&native.implementation)),
+        Ok(Ok(Bound::Made(descriptor, made))) => {
             if descriptor.name != name.as_str() {
                 return Err(failed(format!("`{name}` gave a tool of another name: `{}`", descriptor.name)));
             }
@@ -156,4 +160,11 @@ fn bind(
         fingerprint: None,
         implementation: Implementation::Native(implementation),
     })
+}
+
+/// What a run gets of a native tool, with what the tool says about itself.
+enum Bound {
+    Same,
+    Made(ToolDescriptor, Arc<dyn NativeTool>),
+    Unavailable(String),
 }

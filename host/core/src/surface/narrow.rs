@@ -5,9 +5,8 @@
 use serde_json::Value;
 
 use super::pool::{Candidate, Source};
-use super::{Cause, Rule, Stage};
+use super::{Cause, Owner, Rule, Stage};
 use crate::config::Config;
-use crate::diagnostic::{Diagnostic, Location};
 use crate::host::Snapshot;
 use crate::manifest::JsonPointer;
 use crate::policy::RunPolicy;
@@ -32,7 +31,8 @@ impl<'a> Rules<'a> {
         self.enabled(candidate, &mut causes);
         self.available(candidate, &mut causes);
         if candidate.metadata.optional {
-            causes.extend(self.opted_in(candidate, "manifest"));
+            let author = if candidate.owner == Owner::Core { "author" } else { "manifest" };
+            causes.extend(self.opted_in(candidate, author));
         }
         self.uncontested(candidate, &mut causes);
         self.on_channel(candidate, &mut causes);
@@ -54,7 +54,8 @@ impl<'a> Rules<'a> {
     /// One of the providers and settings that it needs is there, if it needs any.
     fn available(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
         let (providers, signals) = (&candidate.metadata.auth_providers, &candidate.metadata.config_signals);
-        if providers.is_empty() && signals.is_empty() {
+        let (needs_no_provider, needs_no_setting) = (providers.is_empty(), signals.is_empty());
+        if needs_no_provider && needs_no_setting {
             return;
         }
         let is_set = |pointer: &JsonPointer| match &candidate.source {
@@ -70,13 +71,16 @@ impl<'a> Rules<'a> {
         let wanted = providers.iter().map(|provider| format!("the provider `{provider}`"));
         let signals = signals.iter().map(|signal| format!("the setting `{}`", signal.as_str()));
         let wanted = wanted.chain(signals).collect::<Vec<_>>().join(" or ");
-        let field = if providers.is_empty() { "configSignals" } else { "authProviders" };
-        causes.push(Cause {
-            stage: Stage::Availability,
-            rule: Rule::of(Stage::Availability, field, marked_at(candidate, field)),
-            reason: format!("`{}` needs {wanted}, and there is none", candidate.name),
-            fix: "authenticate the provider in `providers.authenticated`, or configure the plugin".to_owned(),
-        });
+        let fields = [("authProviders", needs_no_provider), ("configSignals", needs_no_setting)];
+        for (field, _) in fields.into_iter().filter(|(_, needs_none)| !needs_none) {
+            causes.push(Cause {
+                stage: Stage::Availability,
+                rule: Rule::of(Stage::Availability, field, candidate.marked_at(field)),
+                reason: format!("`{}` needs {wanted}, and there is none", candidate.name),
+                fix: "authenticate the provider in `providers.authenticated`, or configure the plugin"
+                    .to_owned(),
+            });
+        }
     }
 
     /// An operator's entry names it. `made_optional_by` says which side wants that.
@@ -85,13 +89,14 @@ impl<'a> Rules<'a> {
             return None;
         }
         let name = &candidate.name;
+        let location = candidate.metadata.optional.then(|| candidate.marked_at("optional")).flatten();
         let (rule, fix) = (
             format!("optional by its {made_optional_by}"),
             format!("name `{name}`, its plugin or a glob in an `allow` or `also-allow` of the operator's"),
         );
         Some(Cause {
             stage: Stage::Optional,
-            rule: Rule::of(Stage::Optional, &rule, marked_at(candidate, "optional")),
+            rule: Rule::of(Stage::Optional, &rule, location),
             reason: format!("`{name}` is optional, and no allow entry names it"),
             fix,
         })
@@ -116,7 +121,7 @@ impl<'a> Rules<'a> {
         let named = channels.iter().map(|channel| format!("`{channel}`")).collect::<Vec<_>>().join(", ");
         causes.push(Cause {
             stage: Stage::Channel,
-            rule: Rule::of(Stage::Channel, "channels", marked_at(candidate, "channels")),
+            rule: Rule::of(Stage::Channel, "channels", candidate.marked_at("channels")),
             reason: format!("`{}` exists on {named} only, and this run has {here}", candidate.name),
             fix: "use it in a run of that channel".to_owned(),
         });
@@ -124,23 +129,29 @@ impl<'a> Rules<'a> {
 
     /// The run's model can use it, and its provider does not bring a tool of that name.
     fn for_model(&self, candidate: &Candidate, causes: &mut Vec<Cause>) {
-        let Some(model) = &self.run.model else { return };
         let name = &candidate.name;
-        let excluded = |provider: &String| provider.eq_ignore_ascii_case(&model.provider);
+        let provider = self.run.model.as_ref().map(|model| model.provider.as_str());
+        let excluded =
+            |excluded: &String| provider.is_some_and(|provider| excluded.eq_ignore_ascii_case(provider));
+        let shown = provider.map_or_else(
+            || "the model's provider".to_owned(),
+            |provider| format!("the provider `{provider}`"),
+        );
         if candidate.metadata.exclude_providers.iter().any(excluded) {
             causes.push(Cause {
                 stage: Stage::Model,
-                rule: Rule::of(Stage::Model, "excludeProviders", marked_at(candidate, "excludeProviders")),
-                reason: format!("`{name}` does not work with the provider `{}`", model.provider),
+                rule: Rule::of(Stage::Model, "excludeProviders", candidate.marked_at("excludeProviders")),
+                reason: format!("`{name}` does not work with {shown}"),
                 fix: "use it in a run of another model provider".to_owned(),
             });
         }
-        if let Some(place) = self.run.native_model_tools.iter().position(|native| native == name) {
+        let native = self.run.native_model_tools.iter().enumerate();
+        for (place, _) in native.filter(|(_, native)| *native == name) {
             let location = self.run.location(&["native-model-tools", &place.to_string()]);
             causes.push(Cause {
                 stage: Stage::Model,
                 rule: Rule::of(Stage::Model, "native-model-tools", location),
-                reason: format!("the provider `{}` brings its own `{name}`", model.provider),
+                reason: format!("{shown} brings its own `{name}`"),
                 fix: "switch the provider's own tool off".to_owned(),
             });
         }
@@ -158,7 +169,7 @@ impl<'a> Rules<'a> {
             missing.iter().map(|capability| format!("`{capability}`")).collect::<Vec<_>>().join(", ");
         causes.push(Cause {
             stage: Stage::Client,
-            rule: Rule::of(Stage::Client, "clientCapabilities", marked_at(candidate, "clientCapabilities")),
+            rule: Rule::of(Stage::Client, "clientCapabilities", candidate.marked_at("clientCapabilities")),
             reason: format!("`{}` needs a client that can {missing}", candidate.name),
             fix: "use a client that has the capability, and name it with `--client-capability`".to_owned(),
         });
@@ -181,27 +192,5 @@ fn is_set(value: Option<&Value>) -> bool {
         Some(Value::Array(items)) => !items.is_empty(),
         Some(Value::Object(members)) => !members.is_empty(),
         Some(_) => true,
-    }
-}
-
-/// Where the manifest says `field` about the tool; a native tool has none.
-fn marked_at(candidate: &Candidate, field: &str) -> Option<Location> {
-    match &candidate.source {
-        Source::Native(_) => None,
-        Source::Plugin(entry) => Some(entry.metadata_location(&candidate.name, field)),
-    }
-}
-
-impl Cause {
-    /// What a finding says removes a tool.
-    pub(super) fn because(stage: Stage, finding: &Diagnostic) -> Self {
-        let rule = Rule::of(stage, &finding.message, finding.location.clone());
-        Self { stage, rule, reason: finding.message.clone(), fix: finding.hint.clone() }
-    }
-}
-
-impl Rule {
-    fn of(stage: Stage, rule: &str, location: Option<Location>) -> Self {
-        Self { layer: stage.to_string(), rule: rule.to_owned(), location }
     }
 }

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Candidate, Source};
-use crate::catalog::CatalogEntry;
+use crate::catalog::{CatalogEntry, disabled};
 use crate::config::{Config, OnFailure};
 use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::discover::Origin;
 use crate::hooks::HookName;
 use crate::host::Snapshot;
 use crate::id::{PluginId, ToolName};
@@ -61,6 +62,7 @@ pub(super) fn plan(snapshot: &Snapshot, run: &RunContext, surviving: &[Arc<Candi
     }
     let channel = run.channel.as_ref().map(|channel| &channel.name);
     let provider = run.model.as_ref().map(|model| &model.provider);
+    let names = |names: &[String], name: &String| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     let usable = |entry: &&Arc<CatalogEntry>| entry.refusal().is_none() && entry.manifest.code.is_some();
     for entry in snapshot.catalogue.entries().iter().filter(usable) {
         for granted in granted_hooks(&snapshot.config, entry) {
@@ -70,10 +72,10 @@ pub(super) fn plan(snapshot: &Snapshot, run: &RunContext, surviving: &[Arc<Candi
         if activation.on_startup {
             need(entry, LoadReason::Startup);
         }
-        if let Some(channel) = channel.filter(|channel| activation.on_channels.contains(channel)) {
+        if let Some(channel) = channel.filter(|channel| names(&activation.on_channels, channel)) {
             need(entry, LoadReason::Channel(channel.clone()));
         }
-        if let Some(provider) = provider.filter(|provider| activation.on_providers.contains(provider)) {
+        if let Some(provider) = provider.filter(|provider| names(&activation.on_providers, provider)) {
             need(entry, LoadReason::Provider(provider.clone()));
         }
     }
@@ -155,6 +157,8 @@ pub(super) fn missing_guards(
             });
         // Of several copies the one that is used counts.
         match copies.min_by_key(|entry| entry.refusal().is_some()) {
+            // Whoever switched it off did not want it to guard, installed or not.
+            None if !disabled(&snapshot.config, id, written.origin.unwrap_or(Origin::User)).is_empty() => {}
             None => {
                 for covers in written.grants.hooks.iter().filter(|covers| guards(covers)) {
                     lacks(covers.clone(), "is not installed, or its manifest cannot be read".to_owned());

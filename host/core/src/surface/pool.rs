@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::Owner;
 use crate::catalog::{CatalogEntry, Catalogue};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Location};
+use crate::discover::Origin;
 use crate::host::NativeRegistration;
 use crate::id::{PluginId, ToolName};
 use crate::manifest::ToolMetadata;
@@ -17,6 +18,24 @@ pub(crate) struct Candidate {
     pub(crate) owner: Owner,
     pub(crate) metadata: ToolMetadata,
     pub(crate) source: Source,
+}
+
+impl Candidate {
+    /// Where its plugin comes from; none for a native tool.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        match &self.source {
+            Source::Native(_) => None,
+            Source::Plugin(entry) => Some(entry.origin),
+        }
+    }
+
+    /// Where the manifest says `field` about the tool; a native tool has none.
+    pub(crate) fn marked_at(&self, field: &str) -> Option<Location> {
+        match &self.source {
+            Source::Native(_) => None,
+            Source::Plugin(entry) => Some(entry.metadata_location(&self.name, field)),
+        }
+    }
 }
 
 /// Where a candidate comes from.

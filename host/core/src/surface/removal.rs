@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Owner;
 use super::pool::Candidate;
-use crate::diagnostic::Location;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::id::ToolName;
 
 macro_rules! stages {
@@ -80,6 +80,20 @@ pub(crate) struct Cause {
     pub(crate) fix: String,
 }
 
+impl Cause {
+    /// What a finding says removes a tool.
+    pub(super) fn because(stage: Stage, finding: &Diagnostic) -> Self {
+        let rule = Rule::of(stage, &finding.message, finding.location.clone());
+        Self { stage, rule, reason: finding.message.clone(), fix: finding.hint.clone() }
+    }
+}
+
+impl Rule {
+    pub(super) fn of(stage: Stage, rule: &str, location: Option<Location>) -> Self {
+        Self { layer: stage.to_string(), rule: rule.to_owned(), location }
+    }
+}
+
 /// A tool that a run might have had, and every rule that took it away.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
@@ -116,11 +130,9 @@ impl Removal {
         Some(Self { name, plugin, stage, rules, reason, fix })
     }
 
-    /// The removal of a tool that somebody does not want in one turn.
-    pub(super) fn by_prompt(candidate: &Candidate, by: &str, reason: String) -> Option<Self> {
-        let rule =
-            Rule { layer: Stage::Prompt.to_string(), rule: format!("tools-allow of {by}"), location: None };
-        let fix = format!("widen what {by} allows");
-        Self::by(candidate, vec![Cause { stage: Stage::Prompt, rule, reason, fix }])
+    /// One more rule that removes the tool, after those that do already.
+    pub(super) fn also(&mut self, cause: Cause) {
+        self.rules.push(cause.rule);
+        self.fix = if self.fix.is_empty() { cause.fix } else { format!("{}; {}", self.fix, cause.fix) };
     }
 }

@@ -2,12 +2,10 @@
 
 use super::narrow::Rules;
 use super::{Cause, ExposedTool, Owner};
-use crate::host::Snapshot;
-use crate::run::RunContext;
 
 /// Why the tool may no longer be called, by the snapshot that is in force; `None` if it still may.
-pub(super) fn staleness(exposed: &ExposedTool, run: &RunContext, current: &Snapshot) -> Option<String> {
-    let name = &exposed.tool.name;
+pub(super) fn staleness(exposed: &ExposedTool, rules: &Rules<'_>) -> Option<String> {
+    let (name, current) = (&exposed.tool.name, rules.snapshot);
     if let Owner::Plugin(id) = &exposed.owner {
         // Of several copies the one that is used counts.
         let copies = current.catalogue.entries().iter().filter(|entry| entry.manifest.id == *id);
@@ -18,7 +16,6 @@ pub(super) fn staleness(exposed: &ExposedTool, run: &RunContext, current: &Snaps
             return Some(format!("`{id}` has changed"));
         }
     }
-    let rules = Rules::new(current, run);
     let candidates = current
         .candidates
         .iter()
