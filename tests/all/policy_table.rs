@@ -95,7 +95,7 @@ fn removed_in_words(surface: &Surface) -> String {
     const NAMED: usize = 5;
     let mut by_layers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for removal in surface.removed() {
-        let mut layers: Vec<&str> = removal.rules.iter().map(|rule| rule.layer.as_str()).collect();
+        let mut layers: Vec<&str> = removal.rules.iter().map(|rule| rule.layer).collect();
         layers.dedup();
         by_layers.entry(layers.join(" + ")).or_default().push(format!("`{}`", removal.name));
     }

@@ -81,17 +81,14 @@ struct Stop {
 
 impl Stop {
     fn by(at: State, finding: &Diagnostic) -> Self {
-        let rule = Rule {
-            layer: at.word().to_owned(),
-            rule: finding.code.to_string(),
-            location: finding.location.clone(),
-        };
+        let rule =
+            Rule { layer: at.word(), rule: finding.code.to_string(), location: finding.location.clone() };
         Self { at, reason: finding.message.clone(), rules: vec![rule], fix: finding.hint.clone() }
     }
 
     /// What took the tool off the surface.
-    fn at_removal(removal: &Removal) -> Self {
-        let (reason, rules, fix) = (removal.reason.clone(), removal.rules.clone(), removal.fix.clone());
+    fn at_removal(removal: &Removal, surface: &Surface) -> Self {
+        let (reason, rules, fix) = (removal.reason.clone(), removal.rules.clone(), surface.cure(removal));
         Self { at: State::Exposed, reason, rules, fix }
     }
 }
@@ -138,8 +135,7 @@ fn explain_tool(
         let owner = &exposed.owner;
         let guard = surface.missing_guard(crate::hooks::HookName::BeforeToolCall, &shown);
         let stop = guard.map(|guard| {
-            let rule =
-                Rule { layer: "guard".to_owned(), rule: Code::GuardMissing.to_string(), location: None };
+            let rule = Rule { layer: "guard", rule: Code::GuardMissing.to_string(), location: None };
             let reason = format!(
                 "its guard `{}` {}, so every call ends as `{}`",
                 guard.plugin,
@@ -169,7 +165,7 @@ fn explain_tool(
     let native =
         surface.removed().iter().find(|gone| gone.name.as_str() == shown && gone.plugin == Owner::Core);
     if let Some(removal) = native {
-        let stop = Stop::at_removal(removal);
+        let stop = Stop::at_removal(removal, surface);
         return answer(shown, SubjectKind::Tool, Some(stop), |state| match state {
             State::Installed => "it is a native tool of the host".to_owned(),
             _ => "the host was built with it".to_owned(),
@@ -236,8 +232,8 @@ fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Sto
     let removal =
         surface.removed().iter().find(|removal| removal.name.as_str() == name && removal.plugin == owner);
     if let Err(failure) = &status.loaded {
-        return match removal {
-            Some(removal) => Stop { at: State::Registered, ..Stop::at_removal(removal) },
+        return match removal.filter(|_| status.entry.refusal().is_some()) {
+            Some(removal) => Stop { at: State::Registered, ..Stop::at_removal(removal, surface) },
             None => Stop::by(State::Registered, failure),
         };
     }
@@ -253,7 +249,7 @@ fn stop_of_declared(name: &str, status: &PluginStatus, surface: &Surface) -> Sto
         let reason = "it is registered and was left out of this surface without a record".to_owned();
         return Stop { at: State::Exposed, reason, rules: Vec::new(), fix: "report this".to_owned() };
     };
-    Stop::at_removal(removal)
+    Stop::at_removal(removal, surface)
 }
 
 fn explain_plugin(shown: String, surface: &Surface, plugins: &[PluginStatus]) -> Explanation {

@@ -23,7 +23,7 @@ use crate::text;
 
 pub use capture::Capture;
 pub(crate) use capture::{CapturedTool, MAX_LINEAGE};
-pub(crate) use layer::LayerName;
+pub(crate) use layer::{LayerName, Words};
 pub(crate) use run::RunPolicy;
 
 use built_in::PROFILES;
@@ -188,7 +188,8 @@ impl Compiler<'_> {
         let allow = written.allow.map(|entries| self.entries(&below("allow"), entries)).transpose()?;
         let also_allow = self.entries(&below("also-allow"), written.also_allow)?;
         let deny = self.entries(&below("deny"), written.deny)?;
-        Ok(Arc::new(Layer::lists(name, place(path), allow.as_deref(), &also_allow, &deny)))
+        let allow = allow.as_deref();
+        Ok(Arc::new(Layer::lists(name, place(path), allow, &also_allow, &deny, self.config)))
     }
 
     /// A profile by its name, with what the table adds to it, and the plugins' tools that the operator lets join it.
@@ -225,7 +226,8 @@ impl Compiler<'_> {
         let also_allow = self.resolved(&[path, &["also-allow"]].concat(), also_allow)?;
         permitted.extend(set_patterns(&also_allow));
         let reason = format!("the profile `{profile}` does not contain it");
-        Ok(Layer::only(name, place(path), &["profile"], reason, permitted))
+        let location = self.config.location(&[path, &["profile"]].concat());
+        Ok(Layer::only(name, place(path), &["profile"], reason, permitted, location))
     }
 
     /// Tools that wish to be in the profile and whose entry grants that.

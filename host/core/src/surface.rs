@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::load::Loaded;
 use crate::native::NativeTool;
 use crate::plugin::{Bound, Plugin};
-use crate::policy::{Capture, CapturedTool, MAX_LINEAGE};
+use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
 use crate::run::RunContext;
 use crate::tool::Tool;
 
@@ -204,7 +204,7 @@ impl Surface {
             };
             let key = (candidate.name.clone(), candidate.owner.clone());
             if let Some(removal) = places.get(&key).and_then(|place| parts.removed.get_mut(*place)) {
-                removal.also(cause);
+                removal.also(cause.rule);
             } else if parts.tools.get(&candidate.name).is_some_and(|exposed| exposed.owner == candidate.owner)
             {
                 parts.removed.extend(Removal::by(candidate, vec![cause]));
@@ -279,6 +279,26 @@ impl Surface {
         self.0.missing_guards.iter().find(|guard| guard.covers(hook, tool))
     }
 
+    /// What would take away the rules that removed a tool, in the order of the rules.
+    pub(crate) fn cure(&self, removal: &Removal) -> String {
+        let rules = Rules::new(&self.0.snapshot, &self.0.run);
+        let is_it = |candidate: &&Arc<Candidate>| {
+            (&candidate.name, &candidate.owner) == (&removal.name, &removal.plugin)
+        };
+        let causes = self.0.snapshot.candidates.iter().filter(is_it);
+        let mut fixes: Vec<String> = Vec::new();
+        for cause in causes.flat_map(|candidate| rules.causes(candidate, Words::OfAll)) {
+            if !fixes.contains(&cause.fix) {
+                fixes.push(cause.fix);
+            }
+        }
+        if fixes.is_empty() {
+            // No rule about names removed it: what its code did, or a turn's narrowing.
+            fixes.push(removal.stage.cure().to_owned());
+        }
+        fixes.join("; ")
+    }
+
     /// The layers that this run had to pass, in words.
     pub(crate) fn layers_in_words(&self) -> String {
         self.0.snapshot.policy.for_run(&self.0.run, &self.0.snapshot.config).in_words()
@@ -294,7 +314,7 @@ impl Surface {
 fn survive(snapshot: &Snapshot, rules: &Rules<'_>) -> (Vec<Arc<Candidate>>, Vec<Removal>) {
     let (mut surviving, mut removed) = (Vec::new(), Vec::new());
     for candidate in &snapshot.candidates {
-        let causes = rules.causes(candidate);
+        let causes = rules.causes(candidate, Words::OfFirst);
         if causes.is_empty() {
             surviving.push(Arc::clone(candidate));
         } else {

@@ -9,7 +9,6 @@ use super::pattern::{Pattern, PatternSet, Side};
 use super::vocabulary::Form;
 use crate::config::{Config, PolicyEntry};
 use crate::diagnostic::Location;
-use crate::run::RunContext;
 use crate::surface::{Candidate, Cause, Rule, Stage};
 
 macro_rules! layers {
@@ -92,7 +91,15 @@ enum Filter {
 struct Lists {
     allow: Option<Allow>,
     denied: PatternSet,
-    deny: Vec<(PolicyEntry, Arc<[Pattern]>)>,
+    deny: Vec<Denied>,
+}
+
+/// One entry of a `deny`, and where it is written.
+#[derive(Debug, Clone)]
+struct Denied {
+    entry: PolicyEntry,
+    patterns: Arc<[Pattern]>,
+    location: Option<Location>,
 }
 
 /// What a layer permits at most, and where that stands below the layer's place.
@@ -102,6 +109,7 @@ struct Allow {
     key: &'static [&'static str],
     /// Its end of the sentence "`read` is not permitted: …".
     reason: String,
+    location: Option<Location>,
 }
 
 /// Where something is written.
@@ -114,14 +122,11 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(crate) fn location(&self, below: &[&str], config: &Config, run: &RunContext) -> Option<Location> {
-        match self {
-            Self::Config(path) => {
-                let path: Vec<&str> = path.iter().map(String::as_str).chain(below.iter().copied()).collect();
-                config.location(&path)
-            }
-            Self::Run => run.location(below),
-        }
+    /// Where the value at `below` stands in the configuration; what a run says has its own place.
+    fn location(&self, below: &[&str], config: &Config) -> Option<Location> {
+        let Self::Config(path) = self else { return None };
+        let path: Vec<&str> = path.iter().map(String::as_str).chain(below.iter().copied()).collect();
+        config.location(&path)
     }
 }
 
@@ -148,6 +153,7 @@ impl Layer {
         allow: Option<&[Compiled]>,
         also_allow: &[Compiled],
         deny: &[Compiled],
+        config: &Config,
     ) -> Self {
         let reason = if allow.is_some_and(<[_]>::is_empty) {
             format!("`{place}.allow` is empty, which permits nothing")
@@ -165,8 +171,14 @@ impl Layer {
         explicit.extend(patterns(allow_and_also.filter(|entry| entry.2 != Form::Group)));
         let mut denied = PatternSet::new(Side::Deny);
         denied.extend(patterns(deny));
-        let deny = deny.iter().map(|(entry, patterns, _)| (entry.clone(), Arc::clone(patterns))).collect();
-        let allow = permitted.map(|permitted| Allow { permitted, key: &["allow"], reason });
+        let located = |(index, (entry, patterns, _)): (usize, &Compiled)| Denied {
+            entry: entry.clone(),
+            patterns: Arc::clone(patterns),
+            location: place.location(&["deny", &index.to_string()], config),
+        };
+        let deny = deny.iter().enumerate().map(located).collect();
+        let location = place.location(&["allow"], config);
+        let allow = permitted.map(|permitted| Allow { permitted, key: &["allow"], reason, location });
         Self { name, place, filter: Filter::Lists(Box::new(Lists { allow, denied, deny })), explicit }
     }
 
@@ -177,8 +189,9 @@ impl Layer {
         key: &'static [&'static str],
         reason: String,
         permitted: PatternSet,
+        location: Option<Location>,
     ) -> Self {
-        let allow = Some(Allow { permitted, key, reason });
+        let allow = Some(Allow { permitted, key, reason, location });
         let lists = Lists { allow, denied: PatternSet::default(), deny: Vec::new() };
         let filter = Filter::Lists(Box::new(lists));
         Self { name, place, filter, explicit: PatternSet::default() }
@@ -220,21 +233,18 @@ impl Layer {
     }
 
     /// Every rule by which the tool does not pass; none if it does.
-    pub(crate) fn causes(&self, candidate: &Candidate, config: &Config, run: &RunContext) -> Vec<Cause> {
+    pub(crate) fn causes(&self, candidate: &Candidate, words: Words) -> Vec<Cause> {
         let mut causes = Vec::new();
         let name = &candidate.name;
-        let mut cause = |rule: String, location: Option<Location>, reason: String, fix: String| {
-            let rule = Rule { layer: self.name.to_string(), rule, location };
+        let mut cause = |rule: String, location: Option<Location>, say: &dyn Fn() -> (String, String)| {
+            let is_said = words == Words::OfAll || causes.is_empty();
+            let (reason, fix) = if is_said { say() } else { Default::default() };
+            let rule = Rule { layer: self.name.as_str(), rule, location };
             causes.push(Cause { stage: Stage::Policy, rule, reason, fix });
         };
         let mut marked = |field: &str, not: &str, fix: &str| {
-            let location = candidate.marked_at(field);
-            cause(
-                field.to_owned(),
-                location,
-                format!("`{name}` is marked `{field}`, and {not}"),
-                fix.to_owned(),
-            );
+            let say = || (format!("`{name}` is marked `{field}`, and {not}"), fix.to_owned());
+            cause(field.to_owned(), candidate.marked_at(field), &say);
         };
         match &self.filter {
             Filter::NoOwnerOnly if candidate.metadata.owner_only => {
@@ -249,31 +259,42 @@ impl Layer {
             }
             Filter::NoOwnerOnly | Filter::NoSubagents => {}
             Filter::Lists(lists) => {
-                for (index, (entry, patterns)) in lists.deny.iter().enumerate() {
+                let place = &self.place;
+                for Denied { entry, patterns, location } in &lists.deny {
                     if patterns.iter().any(|pattern| pattern.denies(candidate)) {
-                        let place = &self.place;
-                        let location = place.location(&["deny", &index.to_string()], config, run);
-                        let reason = format!("`{name}` is denied by `{entry}` in `{place}.deny`");
-                        let fix = format!("take `{entry}` out of `{place}.deny`");
-                        cause(format!("deny `{entry}`"), location, reason, fix);
+                        let say = || {
+                            let reason = format!("`{name}` is denied by `{entry}` in `{place}.deny`");
+                            (reason, format!("take `{entry}` out of `{place}.deny`"))
+                        };
+                        cause(format!("deny `{entry}`"), location.clone(), &say);
                     }
                 }
                 if let Some(allow) = lists.allow.as_ref().filter(|allow| !allow.permitted.matches(candidate))
                 {
-                    let location = self.place.location(allow.key, config, run);
-                    let reason = format!("`{name}` is not permitted: {}", allow.reason);
-                    let fix = match &self.place {
-                        Place::Config(_) => {
-                            format!("name `{name}` in `{}.also-allow`, or widen the list", self.place)
-                        }
-                        Place::Run => format!("have the host widen `{}` of the run", allow.key.join(".")),
+                    let say = || {
+                        let fix = match place {
+                            Place::Config(_) => {
+                                format!("name `{name}` in `{place}.also-allow`, or widen the list")
+                            }
+                            Place::Run => format!("have the host widen `{}` of the run", allow.key.join(".")),
+                        };
+                        (format!("`{name}` is not permitted: {}", allow.reason), fix)
                     };
-                    cause(allow.reason.clone(), location, reason, fix);
+                    cause(allow.reason.clone(), allow.location.clone(), &say);
                 }
             }
         }
         causes
     }
+}
+
+/// How much a removal says: a surface lacks hundreds of tools, and a person asks about one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// The reason of the first rule.
+    OfFirst,
+    /// The reasons and cures of all rules.
+    OfAll,
 }
 
 fn patterns<'a>(entries: impl IntoIterator<Item = &'a Compiled>) -> impl Iterator<Item = Pattern> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::layer::{Layer, LayerName, Place};
+use super::layer::{Layer, LayerName, Place, Words};
 use super::pattern::{PatternSet, Side};
 use super::unmatched::finding;
 use super::vocabulary::{Budget, Form, MAX_GLOBS, too_many};
@@ -17,8 +17,6 @@ use crate::text;
 /// The layers of one run, with what is to be said about them.
 #[derive(Debug)]
 pub(crate) struct RunPolicy<'a> {
-    config: &'a Config,
-    run: &'a RunContext,
     layers: Vec<Arc<Layer>>,
     /// The global profile, where the agent's stands in its place.
     replaced_profile: Option<Arc<Layer>>,
@@ -63,7 +61,7 @@ impl Policy {
         let mut diagnostics = Vec::new();
         self.add_caps(run, config, &mut layers, &mut diagnostics);
         layers.sort_by_key(|layer| layer.name);
-        RunPolicy { config, run, layers, replaced_profile, passed_over_senders, diagnostics }
+        RunPolicy { layers, replaced_profile, passed_over_senders, diagnostics }
     }
 
     /// The layers of the most specific sender key, in all its spellings, and the keys that would have applied too.
@@ -101,7 +99,7 @@ impl Policy {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         let mut cap = |name, key: &'static [&'static str], reason: String, permitted| {
-            layers.push(Arc::new(Layer::only(name, Place::Run, key, reason, permitted)));
+            layers.push(Arc::new(Layer::only(name, Place::Run, key, reason, permitted, run.location(key))));
         };
         if let Some(purpose) = &run.purpose {
             let shown = text::single_line(&text::shorten(purpose, 80)).into_owned();
@@ -238,16 +236,16 @@ impl RunPolicy<'_> {
     }
 
     /// Every rule of every layer that removes the tool; none if all permit it.
-    pub(crate) fn causes(&self, candidate: &Candidate) -> Vec<Cause> {
+    pub(crate) fn causes(&self, candidate: &Candidate, words: Words) -> Vec<Cause> {
         let mut causes = Vec::new();
         for layer in &self.layers {
-            let found = layer.causes(candidate, self.config, self.run);
+            let found = layer.causes(candidate, words);
             let replaced = self.replaced_profile.as_ref();
             if let Some(replaced) = replaced.filter(|_| layer.name == LayerName::Profile && !found.is_empty())
             {
                 // Taking the agent's profile away puts the global one in its place.
                 causes.extend(found);
-                causes.extend(replaced.causes(candidate, self.config, self.run));
+                causes.extend(replaced.causes(candidate, words));
             } else {
                 causes.extend(found);
             }

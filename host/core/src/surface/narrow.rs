@@ -9,7 +9,7 @@ use super::{Cause, Owner, Rule, Stage};
 use crate::config::Config;
 use crate::host::Snapshot;
 use crate::manifest::JsonPointer;
-use crate::policy::RunPolicy;
+use crate::policy::{RunPolicy, Words};
 use crate::run::RunContext;
 
 /// What the rules look at besides the candidate.
@@ -26,7 +26,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Every cause that removes the candidate, in the order of the stages.
-    pub(super) fn causes(&self, candidate: &Candidate) -> Vec<Cause> {
+    pub(super) fn causes(&self, candidate: &Candidate, words: Words) -> Vec<Cause> {
         let mut causes = Vec::new();
         self.enabled(candidate, &mut causes);
         self.available(candidate, &mut causes);
@@ -38,7 +38,7 @@ impl<'a> Rules<'a> {
         self.on_channel(candidate, &mut causes);
         self.for_model(candidate, &mut causes);
         if !self.policy.permits(candidate) {
-            causes.extend(self.policy.causes(candidate));
+            causes.extend(self.policy.causes(candidate, words));
         }
         self.for_client(candidate, &mut causes);
         causes

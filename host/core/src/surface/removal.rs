@@ -48,6 +48,23 @@ stages! {
     Prompt = "prompt";
 }
 
+impl Stage {
+    /// What would take away a rule that only shows after loading.
+    pub(crate) fn cure(self) -> &'static str {
+        match self {
+            Self::Enablement => "mend the plugin; its finding says how",
+            Self::Optional => {
+                "name the tool, its plugin or a glob in an `allow` or `also-allow` of the operator's"
+            }
+            Self::Factory => {
+                "give the run what the factory looks for, such as its channel or a provider's credential, or mend the plugin"
+            }
+            Self::Prompt => "widen what the turn allows",
+            _ => "see the rule",
+        }
+    }
+}
+
 impl fmt::Display for Stage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
@@ -64,7 +81,7 @@ impl Serialize for Stage {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Rule {
     /// The policy layer, or the stage where the rule is none of a layer's.
-    pub layer: String,
+    pub layer: &'static str,
     /// The rule itself.
     pub rule: String,
     /// Where it is written, if it is in a file.
@@ -90,7 +107,7 @@ impl Cause {
 
 impl Rule {
     pub(super) fn of(stage: Stage, rule: &str, location: Option<Location>) -> Self {
-        Self { layer: stage.to_string(), rule: rule.to_owned(), location }
+        Self { layer: stage.as_str(), rule: rule.to_owned(), location }
     }
 }
 
@@ -108,9 +125,6 @@ pub struct Removal {
     pub rules: Vec<Rule>,
     /// What the first rule says, in one sentence.
     pub reason: String,
-    /// What would take the rules away.
-    #[serde(skip)]
-    pub fix: String,
 }
 
 impl Removal {
@@ -118,21 +132,13 @@ impl Removal {
     pub(super) fn by(candidate: &Candidate, causes: Vec<Cause>) -> Option<Self> {
         let (stage, reason) =
             causes.iter().min_by_key(|cause| cause.stage).map(|first| (first.stage, first.reason.clone()))?;
-        let mut fixes: Vec<&str> = Vec::new();
-        for cause in &causes {
-            if !fixes.contains(&cause.fix.as_str()) {
-                fixes.push(&cause.fix);
-            }
-        }
-        let fix = fixes.join("; ");
         let rules = causes.into_iter().map(|cause| cause.rule).collect();
         let (name, plugin) = (candidate.name.clone(), candidate.owner.clone());
-        Some(Self { name, plugin, stage, rules, reason, fix })
+        Some(Self { name, plugin, stage, rules, reason })
     }
 
     /// One more rule that removes the tool, after those that do already.
-    pub(super) fn also(&mut self, cause: Cause) {
-        self.rules.push(cause.rule);
-        self.fix = if self.fix.is_empty() { cause.fix } else { format!("{}; {}", self.fix, cause.fix) };
+    pub(super) fn also(&mut self, rule: Rule) {
+        self.rules.push(rule);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::narrow::Rules;
 use super::{Cause, ExposedTool, Owner};
+use crate::policy::Words;
 
 /// Why the tool may no longer be called, by the snapshot that is in force; `None` if it still may.
 pub(super) fn staleness(exposed: &ExposedTool, rules: &Rules<'_>) -> Option<String> {
@@ -22,7 +23,7 @@ pub(super) fn staleness(exposed: &ExposedTool, rules: &Rules<'_>) -> Option<Stri
         .filter(|candidate| candidate.name == *name && candidate.owner == exposed.owner);
     let mut judged: Vec<Vec<Cause>> = candidates
         .map(|candidate| {
-            let mut causes = rules.causes(candidate);
+            let mut causes = rules.causes(candidate, Words::OfFirst);
             // What its registration alone made optional is not in the manifest.
             if causes.is_empty() && exposed.optional {
                 causes.extend(rules.opted_in(candidate, "registration"));
