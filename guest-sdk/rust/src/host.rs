@@ -68,6 +68,7 @@ mod native {
     use crate::bindings::airlock::plugin::types::Tool;
     use crate::testing::Registered;
     use crate::testing::RegisteredFactory;
+    use crate::testing::RegisteredHandler;
 
     thread_local! {
         // Tests run in parallel, one thread each: a thread is one plugin.
@@ -112,7 +113,9 @@ mod native {
         hook: HookName,
         options: HookOptions,
     ) -> Result<(), RegistrationError> {
-        REGISTERED.with_borrow_mut(|registered| registered.hooks.push((handler, hook, options)));
+        let HookOptions { priority, timeout_ms, tools } = options;
+        let handler = RegisteredHandler { id: handler, hook, priority, timeout_ms, tools };
+        REGISTERED.with_borrow_mut(|registered| registered.handlers.push(handler));
         Ok(())
     }
 

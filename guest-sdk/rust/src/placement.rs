@@ -3,6 +3,7 @@
 
 use crate::Exposure;
 use crate::FactoryEntry;
+use crate::HandlerEntry;
 use crate::ToolEntry;
 
 /// The first mistake, if there is one. A constant function has no `String`, hence the array: room for every sentence
@@ -26,7 +27,7 @@ impl Mistake {
         let (text, _) = self.bytes.split_at(self.length);
         match core::str::from_utf8(text) {
             Ok(text) => text,
-            Err(_) => "a tool is listed in the wrong place",
+            Err(_) => "a tool or a handler is listed in the wrong place",
         }
     }
 
@@ -49,9 +50,39 @@ impl Mistake {
     }
 }
 
-/// Looks for the first tool that stands where it cannot.
+/// Looks for the first tool or handler that stands where it cannot.
+pub const fn mistake(tools: &[ToolEntry], factories: &[FactoryEntry], handlers: &[HandlerEntry]) -> Mistake {
+    let mistake = mistake_of_tools(tools, factories);
+    if mistake.is_there() { mistake } else { mistake_of_handlers(handlers) }
+}
+
+/// A handler that is listed twice would run twice. Two of one name on one hook are taken for that.
 #[expect(clippy::indexing_slicing, reason = "a constant function has neither iterators nor `get`")]
-pub const fn mistake(tools: &[ToolEntry], factories: &[FactoryEntry]) -> Mistake {
+const fn mistake_of_handlers(handlers: &[HandlerEntry]) -> Mistake {
+    let mut index = 0;
+    while index < handlers.len() {
+        let mut earlier = 0;
+        while earlier < index {
+            let (one, other) = (&handlers[earlier], &handlers[index]);
+            let same_hook = one.hook() as u8 == other.hook() as u8;
+            if same_hook && is_equal(one.name().as_bytes(), other.name().as_bytes()) {
+                return Mistake::of(&[
+                    "`hooks` lists `",
+                    one.name(),
+                    "` for `",
+                    one.hook().as_str(),
+                    "` twice: list it once, or give one of two functions another name",
+                ]);
+            }
+            earlier += 1;
+        }
+        index += 1;
+    }
+    Mistake::NONE
+}
+
+#[expect(clippy::indexing_slicing, reason = "a constant function has neither iterators nor `get`")]
+const fn mistake_of_tools(tools: &[ToolEntry], factories: &[FactoryEntry]) -> Mistake {
     let mut index = 0;
     while index < tools.len() {
         let tool = &tools[index];
@@ -213,7 +244,20 @@ mod tests {
 
     #[track_caller]
     fn check(tools: &[ToolEntry], factories: &[FactoryEntry], expected: &str) {
-        assert_eq!(mistake(tools, factories).text(), expected);
+        assert_eq!(mistake(tools, factories, &[]).text(), expected);
+    }
+
+    #[hook(host_start)]
+    fn noted() {}
+
+    #[test]
+    fn a_handler_runs_once() {
+        const NOTED: HandlerEntry = HandlerEntry::of::<noted>();
+        assert_eq!(mistake(&[], &[], &[NOTED]).text(), "");
+        assert_eq!(
+            mistake(&[], &[], &[NOTED, NOTED]).text(),
+            "`hooks` lists `noted` for `host-start` twice: list it once, or give one of two functions another name"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! A plugin: its lists of tools and factories enter, the contract's four exported functions leave. It never answers for
+//! A plugin: its lists of tools, factories and handlers enter, the contract's four exported functions leave. It never answers for
 //! an id that it did not register.
 
 use crate::Call;
 use crate::FactoryEntry;
+use crate::HandlerEntry;
 use crate::RunContext;
 use crate::ToolEntry;
 use crate::ToolResult;
@@ -22,30 +23,20 @@ pub trait Plugin {
     /// of the component knows it.
     const FACTORIES: &'static [FactoryEntry] = &[];
 
-    #[doc(hidden)]
-    fn register_raw() -> Result<(), String> {
-        Ok(())
-    }
-
-    #[doc(hidden)]
-    fn on_raw_hook(
-        handler: wit::HandlerId,
-        _event: HookEvent,
-        _run: Option<RunContext>,
-    ) -> Result<HookOutcome, String> {
-        Err(format!("this plugin registered no hook handler, so it cannot run handler {handler}"))
-    }
+    /// The hook handlers. A handler's place in the list is its id, as with factories.
+    const HOOKS: &'static [HandlerEntry] = &[];
 }
 
 /// Exports a plugin: `plugin!(tools: [greet, part]);`, once a crate, at its root.
 ///
-/// Tools that are made for each run come from `plugin!(factories: [messengers]);`, and `plugin!(tools: [ … ], factories:
-/// [ … ]);` has both. A tool stands in one place only; the compiler refuses any other plugin.
+/// Tools that are made for each run come from `factories: [messengers]`, and handlers from `hooks: [no_shell]`. Whatever a
+/// plugin has is listed in this order: `plugin!(tools: [ … ], factories: [ … ], hooks: [ … ]);`. A tool and a handler stand
+/// in one place only; the compiler refuses any other plugin.
 ///
 /// It defines a type `Plugin` that stands for the plugin in [`testing`](crate::testing).
 #[macro_export]
 macro_rules! plugin {
-    (tools: [$($tool:ty),* $(,)?] $(, factories: [$($factory:ty),* $(,)?])? $(, raw: $raw:ty)? $(,)?) => {
+    (tools: [$($tool:ty),* $(,)?] $(, factories: [$($factory:ty),* $(,)?])? $(, hooks: [$($handler:ty),* $(,)?])? $(,)?) => {
         /// This plugin, as the host sees it.
         #[allow(unreachable_pub, reason = "the macro does not know where it stands")]
         #[derive(Debug)]
@@ -54,13 +45,14 @@ macro_rules! plugin {
         impl $crate::Plugin for Plugin {
             const TOOLS: &'static [$crate::ToolEntry] = &[$($crate::ToolEntry::of::<$tool>()),*];
             $(const FACTORIES: &'static [$crate::FactoryEntry] = &[$($crate::FactoryEntry::of::<$factory>()),*];)?
-            $($crate::plugin!(@raw $raw);)?
+            $(const HOOKS: &'static [$crate::HandlerEntry] = &[$($crate::HandlerEntry::of::<$handler>()),*];)?
         }
 
         const _: () = {
             const MISTAKE: $crate::placement::Mistake = $crate::placement::mistake(
                 <Plugin as $crate::Plugin>::TOOLS,
                 <Plugin as $crate::Plugin>::FACTORIES,
+                <Plugin as $crate::Plugin>::HOOKS,
             );
             ::core::assert!(!MISTAKE.is_there(), "{}", MISTAKE.text());
         };
@@ -68,29 +60,16 @@ macro_rules! plugin {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::export!(Plugin with_types_in $crate::bindings);
     };
-    (factories: [$($factory:ty),* $(,)?] $(, raw: $raw:ty)? $(,)?) => {
-        $crate::plugin!(tools: [], factories: [$($factory),*] $(, raw: $raw)?);
+    (factories: $factories:tt $(, hooks: $handlers:tt)? $(,)?) => {
+        $crate::plugin!(tools: [], factories: $factories $(, hooks: $handlers)?);
+    };
+    (hooks: $handlers:tt $(,)?) => {
+        $crate::plugin!(tools: [], hooks: $handlers);
     };
     () => {
         ::core::compile_error!(
-            "a plugin lists its tools, its factories or both: `plugin!(tools: [greet], factories: [messengers]);`"
+            "a plugin lists its tools, its factories, its hook handlers or several of these: `plugin!(tools: [greet], factories: [messengers], hooks: [no_shell]);`"
         );
-    };
-    (@raw $raw:ty) => {
-        fn register_raw() -> ::core::result::Result<(), ::std::string::String> {
-            <$raw as $crate::raw::Raw>::register()
-        }
-
-        fn on_raw_hook(
-            handler: $crate::bindings::airlock::plugin::types::HandlerId,
-            event: $crate::bindings::airlock::plugin::hook_types::HookEvent,
-            run: ::core::option::Option<$crate::RunContext>,
-        ) -> ::core::result::Result<
-            $crate::bindings::airlock::plugin::hook_types::HookOutcome,
-            ::std::string::String,
-        > {
-            <$raw as $crate::raw::Raw>::on_hook(handler, event, run)
-        }
     };
 }
 
@@ -103,7 +82,10 @@ impl<P: Plugin> Guest for P {
             let names = factory.tools().iter().map(|tool| tool.name().to_owned()).collect();
             accept(factory.name(), host::register_factory(id, names, factory.exposure()))?;
         }
-        P::register_raw()
+        for (id, handler) in (0..).zip(P::HOOKS) {
+            accept(handler.name(), host::on(id, handler.hook(), handler.options()))?;
+        }
+        Ok(())
     }
 
     fn materialize(id: wit::FactoryId, run: RunContext) -> Result<Vec<wit::BoundTool>, String> {
@@ -117,12 +99,8 @@ impl<P: Plugin> Guest for P {
             .map_err(wit::ToolError::from)
     }
 
-    fn on_hook(
-        handler: wit::HandlerId,
-        event: HookEvent,
-        run: Option<RunContext>,
-    ) -> Result<HookOutcome, String> {
-        P::on_raw_hook(handler, event, run)
+    fn on_hook(id: wit::HandlerId, event: HookEvent, run: Option<RunContext>) -> Result<HookOutcome, String> {
+        handler::<P>(id)?.answer(event, run.as_ref())
     }
 }
 
@@ -139,6 +117,13 @@ fn accept(name: &str, answer: Result<(), RegistrationError>) -> Result<(), Strin
             Ok(())
         }
     }
+}
+
+fn handler<P: Plugin>(id: wit::HandlerId) -> Result<&'static HandlerEntry, String> {
+    let place = usize::try_from(id).ok();
+    place.and_then(|place| P::HOOKS.get(place)).ok_or_else(|| {
+        format!("this plugin has {} hook handlers, numbered from 0, and no handler {id}", P::HOOKS.len())
+    })
 }
 
 fn factory<P: Plugin>(id: wit::FactoryId) -> Result<&'static FactoryEntry, String> {
@@ -177,6 +162,7 @@ mod tests {
 
     use super::*;
     use crate::Exposure;
+    use crate::HookName;
     use crate::prelude::*;
     use crate::testing;
 
@@ -220,7 +206,15 @@ mod tests {
         Some(point::bound(&Place { place: channel.name.clone() }))
     }
 
-    plugin!(tools: [walk, rest], factories: [signs]);
+    #[hook(before_tool_call, priority = 7, tools = ["walk"])]
+    fn no_walks(attempt: &ToolAttempt) -> Option<ToolVerdict> {
+        (attempt.params()["steps"] == 9).then(|| ToolVerdict::block("nine steps are too many"))
+    }
+
+    #[hook(host_stop)]
+    fn stopped() {}
+
+    plugin!(tools: [walk, rest], factories: [signs], hooks: [no_walks, stopped]);
 
     fn call(tool: &str, params: &str) -> wit::ToolCall {
         wit::ToolCall {
@@ -253,6 +247,10 @@ mod tests {
             exposure: Exposure::Optional,
         };
         assert_eq!(registered.factories, [signs]);
+        let [walks, stop] = registered.handlers.as_slice() else { panic!("{registered:?}") };
+        assert_eq!((walks.id, walks.hook, walks.priority), (0, HookName::BeforeToolCall, 7));
+        assert_eq!((walks.tools.as_slice(), walks.timeout_ms), (["walk".to_owned()].as_slice(), None));
+        assert_eq!((stop.id, stop.hook), (1, HookName::HostStop));
     }
 
     #[test]
@@ -292,6 +290,16 @@ mod tests {
     }
 
     #[test]
+    fn an_event_reaches_its_handler() {
+        let emit = |steps| {
+            testing::emit::<Plugin, no_walks>(testing::tool_attempt("walk", json!({ "steps": steps })))
+        };
+        assert_eq!(emit(9), Ok(HookOutcome::Tool(ToolVerdict::block("nine steps are too many"))));
+        assert_eq!(emit(8), Ok(HookOutcome::None));
+        assert_eq!(testing::emit_in::<Plugin, stopped>((), None), Ok(HookOutcome::None));
+    }
+
+    #[test]
     fn every_error_keeps_its_kind() {
         let refused = execute("walk", r#"{"steps":0}"#).unwrap_err();
         assert_eq!(refused, wit::ToolError::InvalidParams("walk at least one step".to_owned()));
@@ -320,7 +328,8 @@ mod tests {
     fn the_manifest_must_agree() {
         let manifest = |tools, optional| {
             let metadata = json!({ "walk": { "optional": optional }, "point": { "optional": optional } });
-            json!({ "contracts": { "tools": tools }, "toolMetadata": metadata }).to_string()
+            let hooks = json!([{ "hook": "before-tool-call", "tools": ["walk"] }, "host-stop"]);
+            json!({ "contracts": { "tools": tools, "hooks": hooks }, "toolMetadata": metadata }).to_string()
         };
         let agreeing = manifest(["walk", "take-rest", "point"].as_slice(), true);
         assert_eq!(testing::check_manifest::<Plugin>(&agreeing), Ok(()));

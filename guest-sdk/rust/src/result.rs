@@ -39,6 +39,27 @@ impl From<String> for Content {
     }
 }
 
+impl ToolResult {
+    /// All text content, joined by line ends.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|content| if let Content::Text(text) = content { Some(text.as_str()) } else { None })
+            .collect();
+        texts.join("\n")
+    }
+
+    /// The details as JSON; null if there are none.
+    ///
+    /// # Errors
+    ///
+    /// The details are not JSON.
+    pub fn json_details(&self) -> Result<Value, serde_json::Error> {
+        self.details.as_deref().map_or(Ok(Value::Null), serde_json::from_str)
+    }
+}
+
 /// Content for the model together with typed details for people and programs.
 ///
 /// The tool's output schema is derived from `D`, a type under [`#[details]`](macro@crate::details). The model does not

@@ -1,6 +1,8 @@
 //! Runs a plugin natively, as the host would: JSON arguments enter, the `tool-result` leaves, through the code that
 //! runs in the component. It never enforces a limit or a policy; those need the host. Only native builds have it.
 
+mod emit;
+mod event;
 mod manifest;
 mod materialized;
 mod registered;
@@ -9,7 +11,6 @@ mod run;
 use serde_json::Value;
 
 use crate::Call;
-use crate::Content;
 use crate::Plugin;
 use crate::RunContext;
 use crate::Tool;
@@ -18,11 +19,18 @@ use crate::ToolResult;
 use crate::host;
 use crate::tool;
 
+pub use emit::emit;
+pub use emit::emit_in;
+pub use event::install_request;
+pub use event::persist_record;
+pub use event::tool_attempt;
+pub use event::tool_completion;
 pub use manifest::check_manifest;
 pub use materialized::Materialized;
 pub use materialized::materialize;
 pub use registered::Registered;
 pub use registered::RegisteredFactory;
+pub use registered::RegisteredHandler;
 pub use run::run_context;
 
 /// Calls the tool `T` in [`run_context`].
@@ -58,25 +66,4 @@ pub fn set_config(config: Value) {
 /// What the plugin's `register` answered.
 pub fn register<P: Plugin>() -> Result<Registered, String> {
     registered::of::<P>()
-}
-
-impl ToolResult {
-    /// All text content, joined by line ends.
-    pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|content| if let Content::Text(text) = content { Some(text.as_str()) } else { None })
-            .collect();
-        texts.join("\n")
-    }
-
-    /// The details as JSON; null if there are none.
-    ///
-    /// # Errors
-    ///
-    /// The details are not JSON.
-    pub fn json_details(&self) -> Result<Value, serde_json::Error> {
-        self.details.as_deref().map_or(Ok(Value::Null), serde_json::from_str)
-    }
 }

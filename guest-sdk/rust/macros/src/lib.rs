@@ -8,6 +8,7 @@ use proc_macro::TokenStream;
 mod container;
 mod description;
 mod factory;
+mod hook;
 mod tool;
 
 /// Makes a function a tool.
@@ -40,6 +41,22 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn factory(options: TokenStream, item: TokenStream) -> TokenStream {
     finish(factory::expand(options.into(), item.into()))
+}
+
+/// Makes a function a hook handler: the host calls it at a checkpoint, and what it returns counts there.
+///
+/// The function stays an ordinary function. It takes its event by reference, such as `&ToolAttempt`, and then the run,
+/// `&RunContext`, or `Option<&RunContext>` where an event may belong to no run; each may be absent. It returns the answer of
+/// its hook, such as `ToolVerdict`, an `Option` of it, or a `Result` whose error is a text for the operator. A hook that
+/// only observes has no answer.
+///
+/// The hook's name comes first: `#[hook(before_tool_call)]`. Options follow, separated by commas:
+/// - `priority = …`: higher runs earlier; 0 by default, and nothing for observers;
+/// - `tools = ["…"]`: canonical names of the tools that a tool hook is limited to;
+/// - `timeout_ms = …`: less than what the hook has by default.
+#[proc_macro_attribute]
+pub fn hook(options: TokenStream, item: TokenStream) -> TokenStream {
+    finish(hook::expand(options.into(), item.into()))
 }
 
 /// Makes a struct or enum what a factory binds to a tool, or a part of it.

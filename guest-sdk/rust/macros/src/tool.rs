@@ -155,7 +155,7 @@ fn canonical_name(options: &Options, function: &Ident) -> Result<String> {
 }
 
 /// `^[a-z][a-z0-9_-]{0,63}$`
-fn is_canonical(name: &str) -> bool {
+pub(crate) fn is_canonical(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.len() <= 64
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))

@@ -1,11 +1,14 @@
-//! A plugin and the text of its manifest enter, a sentence for each disagreement about tools leaves. It never corrects
-//! either.
+//! A plugin and the text of its manifest enter, a sentence for each disagreement about tools and hooks leaves. It never
+//! corrects either.
+
+mod hooks;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::Registered;
 use crate::Exposure;
 use crate::Plugin;
 
@@ -13,14 +16,20 @@ use crate::Plugin;
 ///
 /// # Errors
 ///
-/// A sentence for each disagreement: a tool, static or of a factory, that only one side knows, or that is optional for one
-/// side only.
+/// A sentence for each disagreement: a tool, static or of a factory, or a hook that only one side knows; a tool that is
+/// optional for one side only; a handler that is about other tools than the manifest says.
 pub fn check_manifest<P: Plugin>(manifest: &str) -> Result<(), String> {
     let manifest: Value = serde_json::from_str(manifest)
         .map_err(|error| format!("airlock.plugin.json is not JSON: {error}"))?;
+    let registered = super::register::<P>()?;
+    let mut problems = tools(&manifest, &registered);
+    problems.extend(hooks::problems(&manifest, &registered.handlers));
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+fn tools(manifest: &Value, registered: &Registered) -> Vec<String> {
     let tools = manifest.pointer("/contracts/tools").and_then(Value::as_array);
     let declared: BTreeSet<&str> = tools.into_iter().flatten().filter_map(Value::as_str).collect();
-    let registered = super::register::<P>()?;
 
     // Each name with its exposure and where an author changes that.
     let of_tools =
@@ -47,5 +56,5 @@ pub fn check_manifest<P: Plugin>(manifest: &str) -> Result<(), String> {
             problems.push(format!("`{name}` must be optional both in `toolMetadata` and in `{place}`"));
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    problems
 }

@@ -44,6 +44,13 @@ pub fn twins() -> Option<BoundTool> {
     None
 }
 
+#[hook(host_stop)]
+pub fn stopped() {}
+
+mod one_handler_twice {
+    airlock_plugin::plugin!(hooks: [super::stopped, super::stopped]);
+}
+
 mod one_name_twice {
     airlock_plugin::plugin!(tools: [super::wait, super::linger]);
 }
