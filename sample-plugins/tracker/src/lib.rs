@@ -9,7 +9,8 @@ use airlock_plugin::prelude::*;
 mod handlers;
 mod issue;
 
-use crate::handlers::Handlers;
+use crate::handlers::after;
+use crate::handlers::before;
 use crate::issue::Project;
 use crate::issue::State;
 
@@ -121,7 +122,7 @@ fn tracker_create(issue: NewIssue) -> Result<Output<Draft>, ToolError> {
     Ok(Output::new(text, draft))
 }
 
-plugin!(tools: [tracker_search, tracker_read, tracker_create], raw: Handlers);
+plugin!(tools: [tracker_search, tracker_read, tracker_create], hooks: [before, after]);
 
 #[cfg(test)]
 mod tests {
