@@ -4,24 +4,36 @@
 //! acceptance makes an [`AcceptedCall`], only the gates make an [`AdmittedCall`], only that executes.
 
 mod accept;
+mod after;
+mod approval;
+mod before;
 mod end;
 mod execute;
+mod gate;
+mod ledger;
 mod persist;
 mod receipt;
+mod repetition;
+mod stale;
+mod trusted;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::hooks::HookName;
+use crate::hooks::ToolAttempt;
 use crate::id::CallId;
 use crate::plugin::ProgressSink;
 use crate::surface::{ExposedTool, Surface};
 
+pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver};
 pub use end::{CallError, CallKind, CallStatus, Outcome};
 pub use receipt::{Checkpoint, GuestReceipt, NearestLimit, Receipt, TrailEntry};
+pub use trusted::TrustedPolicy;
 
 use execute::Executed;
+use ledger::Ledger;
 use receipt::Trail;
+pub(crate) use repetition::Repetitions;
 
 /// What a model asks for: a tool by its canonical name, with arguments.
 #[derive(Debug, Clone)]
@@ -31,6 +43,7 @@ pub struct Call {
     id: Option<CallId>,
     progress: ProgressSink,
     cancellation: CancellationToken,
+    is_dry: bool,
 }
 
 /// A call's arguments before they were checked.
@@ -60,6 +73,7 @@ impl Call {
             id: None,
             progress: ProgressSink::default(),
             cancellation: CancellationToken::new(),
+            is_dry: false,
         }
     }
 
@@ -74,6 +88,13 @@ impl Call {
     #[must_use]
     pub fn on_progress(mut self, progress: ProgressSink) -> Self {
         self.progress = progress;
+        self
+    }
+
+    /// Stops before the tool runs: every gate is asked, and the trail says what each decided.
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.is_dry = true;
         self
     }
 
@@ -92,41 +113,26 @@ pub(crate) struct AcceptedCall<'surface> {
     exposed: &'surface ExposedTool,
     /// Always an object.
     arguments: Value,
+    /// As the model wrote them.
+    written: Value,
     progress: ProgressSink,
-    cancellation: CancellationToken,
 }
 
-/// A call that every gate let through, with its final arguments. Only [`AcceptedCall::admit`] makes one.
+/// A call that every gate let through, with its final arguments. Only [`approval::obtain`] makes one.
 #[derive(Debug)]
 pub(crate) struct AdmittedCall<'surface>(AcceptedCall<'surface>);
 
-impl<'surface> AcceptedCall<'surface> {
-    /// The gates between acceptance and execution: the configuration that is in force, and guards that are missing.
-    fn admit(
-        self,
-        surface: &Surface,
-        trail: &mut Trail<'_>,
-    ) -> Result<AdmittedCall<'surface>, Box<Executed>> {
-        let name = &self.exposed.tool.name;
-        if let Some(reason) = surface.staleness(self.exposed) {
-            let message = format!("the tool `{name}` is no longer available");
-            let error = CallError::new(CallKind::StaleSurface, message).with_detail(reason.clone());
-            trail.note(Checkpoint::Gate, error.kind.as_str(), "core", Some(reason));
-            return Err(Box::new(Executed::refused(error)));
+impl AcceptedCall<'_> {
+    /// The call as policies and handlers are shown it.
+    fn attempt(&self) -> ToolAttempt {
+        ToolAttempt {
+            call_id: self.id.clone(),
+            tool: self.exposed.tool.name.clone(),
+            owner: self.exposed.owner.to_string(),
+            side_effecting: self.exposed.side_effecting,
+            params: self.arguments.clone(),
+            via: None,
         }
-        if let Some(guard) = surface.missing_guard(HookName::BeforeToolCall, name.as_str()) {
-            let message =
-                format!("the tool `{name}` is blocked: its guard `{}` {}", guard.plugin, guard.reason);
-            let error = CallError::new(CallKind::Blocked, message).bounded();
-            trail.note(
-                Checkpoint::Gate,
-                error.kind.as_str(),
-                guard.plugin.as_str(),
-                Some(guard.reason.clone()),
-            );
-            return Err(Box::new(Executed::refused(error)));
-        }
-        Ok(AdmittedCall(self))
     }
 }
 
@@ -137,18 +143,51 @@ struct Identity {
     /// Canonical if it could be a name, else a harmless form of what was written.
     tool: String,
     owner: Option<String>,
+    /// As they were when the call ended.
     arguments: Value,
 }
 
 /// The checkpoints in their order.
 pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
-    let clock = &*surface.snapshot().clock;
-    let mut trail = Trail::start(clock);
-    let (identity, accepted) = accept::accept(surface, call, &mut trail);
-    let admitted = accepted.map_err(Box::new).and_then(|accepted| accepted.admit(surface, &mut trail));
-    let executed = match admitted {
-        Ok(admitted) => execute::execute(surface, admitted, &mut trail).await,
+    let current = surface.host().current();
+    let guards = current.guards().await;
+    let contents = current.config.file().audit.contents;
+    let is_loop_protected = current.config.file().loop_protection.enabled;
+    let mut ledger = Ledger::open(surface.host(), surface.run(), contents).await;
+    let mut trail = Trail::start(surface.host().clock());
+    let (cancellation, is_dry) = (call.cancellation.clone(), call.is_dry);
+
+    let (mut identity, accepted) = accept::accept(surface, call, &mut trail);
+    ledger.know(&identity.id, &identity.tool, identity.owner.as_deref(), &identity.arguments);
+    let exposed = accepted.as_ref().ok().map(|accepted| accepted.exposed);
+    let written = identity.arguments.clone();
+    let (mut asks, mut log) = (Vec::new(), Vec::new());
+    let gates = async {
+        let call = accepted.map_err(Box::new)?;
+        let call = stale::still_allowed(surface, call, &mut trail)?;
+        let call = if is_loop_protected { repetition::judge(surface, call, &mut trail)? } else { call };
+        let call = trusted::judge(surface, call, &mut asks, &mut trail).await?;
+        let call = before::ask(surface, &guards, call, &mut asks, &mut log, &mut trail).await?;
+        identity.arguments.clone_from(&call.arguments);
+        approval::obtain(surface, call, &asks, is_dry, &mut trail).await
+    };
+    let admitted = match cancellation.run_until_cancelled(gates).await {
+        Some(admitted) => admitted,
+        None => Err(Box::new(Executed::cancelled(&identity.tool))),
+    };
+    let mut executed = match admitted {
+        Ok(admitted) if is_dry => execute::not_run(&admitted, &mut trail),
+        Ok(admitted) => execute::execute(surface, admitted, &ledger, &cancellation, &mut trail).await,
         Err(refusal) => *refusal,
     };
-    persist::persist(surface, identity, executed, trail)
+    executed.log.splice(0..0, log);
+    ledger.is_dry = is_dry;
+    // Nothing happened in a dry run, so that nobody is told.
+    if let Some(exposed) = exposed.filter(|_| !is_dry) {
+        if is_loop_protected {
+            repetition::remember(surface, &written, &identity, &executed);
+        }
+        after::tell(surface, &guards, exposed, &identity, &executed, trail.elapsed());
+    }
+    persist::persist(surface, &guards, exposed, identity, executed, ledger, trail).await
 }

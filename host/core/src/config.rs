@@ -82,6 +82,12 @@ impl Config {
         self.file.plugins.roots.iter().map(|root| folder.join(root)).collect()
     }
 
+    /// The operator's store, relative to the configuration's folder; `None` if it names none.
+    pub fn store_path(&self) -> Option<PathBuf> {
+        let folder = self.source.as_ref().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
+        self.file.store.path.as_ref().map(|path| folder.join(path))
+    }
+
     /// Where the value at `path` stands; `None` if the configuration has no file.
     pub(crate) fn location(&self, path: &[&str]) -> Option<Location> {
         self.source.as_ref().map(|source| source.location(path))
@@ -330,6 +336,9 @@ mod tests {
         assert_eq!(github.grants.hooks.len(), 2);
         assert_eq!(github.limits.timeout_ms.unwrap().get(), 10_000);
         assert_eq!(config.plugin_roots(), [PathBuf::from("/etc/plugins")]);
+        assert_eq!(config.store_path(), None);
+        let stored = Config::from_toml(b"[store]\npath = \"a.db\"", Path::new("/etc/airlock.toml")).unwrap();
+        assert_eq!(stored.store_path(), Some(PathBuf::from("/etc/a.db")));
         assert_eq!(file.tools.by_provider.keys().collect::<Vec<_>>(), ["openai/gpt-5"]);
         assert_eq!(file.agents["writer"].tools.profile.as_deref(), Some("reviewer"));
         assert_eq!(config.location(&["plugins", "deny", "0"]).unwrap().line, Some(7));

@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use crate::call::CallKind;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::hooks::HookName;
 use crate::host::PluginStatus;
 use crate::id::ToolName;
-use crate::surface::{Owner, Removal, Rule, Surface};
+use crate::surface::{ExposedTool, Owner, Removal, Rule, Surface};
 use crate::text;
 
 /// How far something has come.
@@ -133,7 +134,8 @@ fn explain_tool(
 ) -> Explanation {
     if let Some(exposed) = name.and_then(|name| surface.tool(name)) {
         let owner = &exposed.owner;
-        let guard = surface.missing_guard(crate::hooks::HookName::BeforeToolCall, &shown);
+        let guards = surface.snapshot().known_guards();
+        let guard = guards.as_ref().and_then(|guards| guards.missing(HookName::BeforeToolCall, Some(&shown)));
         let stop = guard.map(|guard| {
             let rule = Rule { layer: "guard", rule: Code::GuardMissing.to_string(), location: None };
             let reason = format!(
@@ -159,7 +161,7 @@ fn explain_tool(
                 surface.layers_in_words()
             ),
             (State::Called, _) => "a call with arguments that fit its schema is accepted".to_owned(),
-            (State::Executed, _) => "nothing stands between an accepted call and its execution".to_owned(),
+            (State::Executed, _) => judges(surface, exposed),
         });
     }
     let native =
@@ -285,6 +287,23 @@ fn folder_of(plugins: &[PluginStatus], id: &str) -> String {
     let shown = found
         .map(|status| format!("`{id}` lies in {} ({})", status.entry.folder.display(), status.entry.origin));
     shown.collect::<Vec<_>>().join("; ")
+}
+
+/// Who judges a call of the tool before it runs.
+fn judges(surface: &Surface, exposed: &ExposedTool) -> String {
+    let policies = surface.host().policies().iter().map(|policy| policy.name().to_owned());
+    let guards = surface.snapshot().known_guards().unwrap_or_default();
+    let handlers =
+        guards.handlers.about(HookName::BeforeToolCall, exposed.tool.name.as_str(), &exposed.own_handlers);
+    let handlers = handlers.iter().map(|handler| handler.owner.to_string());
+    let judges: Vec<String> = policies.chain(handlers).map(|name| format!("`{name}`")).collect();
+    match judges.as_slice() {
+        [] => "nothing stands between an accepted call and its execution".to_owned(),
+        judges => format!(
+            "{} judge each call first, in this order; `call --dry-run` says what they make of one",
+            judges.join(", ")
+        ),
+    }
 }
 
 /// Why this run loaded a plugin, as the end of a sentence.

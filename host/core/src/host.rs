@@ -3,12 +3,17 @@
 //! A reload makes another snapshot and puts it in the first one's place; what runs on the old one finishes there. The
 //! host owns no policy of its own and does nothing in the background.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{Either, join_all, select};
+use serde_json::json;
+use tokio::sync::Semaphore;
 
+use crate::audit::{AuditKind, AuditRow, MemoryStore, Store};
+use crate::call::{Approver, Repetitions, TrustedPolicy};
 use crate::catalog::{CatalogEntry, Catalogue, MissingConfiguration};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, PolicyEntry};
@@ -16,6 +21,7 @@ use crate::diagnostic::Diagnostic;
 use crate::discover::{Origin, PluginRoot, discover};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
+use crate::hooks::{self, Guards, Handler, HookEvent, HookStatus, NativeHook};
 use crate::id::{CallId, Digest, ToolName};
 use crate::limits::Limits;
 use crate::load::{Loaded, Loader};
@@ -23,12 +29,16 @@ use crate::manifest::ToolMetadata;
 use crate::native::NativeTool;
 use crate::plugin::Sandbox;
 use crate::policy::Policy;
+use crate::result::unix_ms;
 use crate::run::RunContext;
 use crate::surface::{Candidate, Surface, candidates};
 use crate::tool::{Tool, ToolDescriptor};
 
 /// How long an assembly waits for a plugin that is still compiling: a person waits two seconds without wondering.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many tasks beside the callers a shutdown can count; the sandbox bounds how many guests run at once.
+const MAX_DETACHED: u32 = 1 << 20;
 
 /// Hosts plugins for agents. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -40,6 +50,12 @@ pub(crate) struct Shared {
     parts: Parts,
     current: RwLock<Arc<Snapshot>>,
     calls: AtomicU64,
+    /// A permit for each task that runs beside the callers.
+    detached: Arc<Semaphore>,
+    /// What was called lately, for loop protection.
+    repetitions: Repetitions,
+    /// How each handler failed last, by owner and number.
+    failures: Mutex<BTreeMap<(String, u32), String>>,
 }
 
 /// What stays the same over reloads.
@@ -48,6 +64,10 @@ struct Parts {
     sandbox: Arc<dyn Sandbox>,
     roots: Vec<PluginRoot>,
     natives: Vec<Arc<NativeRegistration>>,
+    hooks: Vec<Arc<dyn NativeHook>>,
+    policies: Vec<Arc<dyn TrustedPolicy>>,
+    approver: Option<Arc<dyn Approver>>,
+    store: Arc<dyn Store>,
     limits: Option<Limits>,
     patience: Duration,
     clock: Arc<dyn Clock>,
@@ -65,7 +85,22 @@ pub(crate) struct Snapshot {
     /// Everything that a surface could have.
     pub(crate) candidates: Vec<Arc<Candidate>>,
     pub(crate) policy: Policy,
-    pub(crate) clock: Arc<dyn Clock>,
+    /// The embedder's handlers.
+    pub(crate) hooks: Vec<Arc<dyn NativeHook>>,
+    guards: RwLock<Option<Arc<Guards>>>,
+}
+
+impl Snapshot {
+    pub(crate) fn known_guards(&self) -> Option<Arc<Guards>> {
+        self.guards.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps what an assembly found out about the guards: one that failed may be back.
+    pub(crate) fn learn_guards(&self, guards: Guards) -> Arc<Guards> {
+        let guards = Arc::new(guards);
+        *self.guards.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&guards));
+        guards
+    }
 }
 
 /// A native tool whose descriptor was accepted.
@@ -106,8 +141,8 @@ impl Parts {
         let candidates = candidates(&self.natives, &catalogue);
         let policy = Policy::compile(&config, &catalogue, &candidates)?;
         let generation = previous.map_or(0, |old| old.generation) + 1;
-        let clock = Arc::clone(&self.clock);
-        Ok(Snapshot { generation, config, catalogue, loader, candidates, policy, clock })
+        let (hooks, guards) = (self.hooks.clone(), RwLock::new(None));
+        Ok(Snapshot { generation, config, catalogue, loader, candidates, policy, hooks, guards })
     }
 }
 
@@ -120,6 +155,46 @@ impl Shared {
 
     pub(crate) fn next_call_id(&self) -> CallId {
         CallId::numbered(self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    pub(crate) fn sandbox(&self) -> &Arc<dyn Sandbox> {
+        &self.parts.sandbox
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.store
+    }
+
+    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
+        self.parts.approver.as_ref()
+    }
+
+    pub(crate) fn repetitions(&self) -> &Repetitions {
+        &self.repetitions
+    }
+
+    /// The embedder's trusted policies, in their order.
+    pub(crate) fn policies(&self) -> &[Arc<dyn TrustedPolicy>] {
+        &self.parts.policies
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.parts.clock
+    }
+
+    /// Remembers how a handler failed last, for people who look at it.
+    pub(crate) fn note_failure(&self, handler: &Handler, reason: &str) {
+        let key = (handler.owner.to_string(), handler.number);
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(key, reason.to_owned());
+    }
+
+    /// Runs something beside the callers; a shutdown waits for it.
+    pub(crate) fn detach(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
+        let permit = Arc::clone(&self.detached).try_acquire_owned();
+        self.parts.sandbox.spawn(Box::pin(async move {
+            task.await;
+            drop(permit);
+        }));
     }
 }
 
@@ -139,6 +214,10 @@ impl Host {
             sandbox: None,
             roots: Vec::new(),
             natives: Vec::new(),
+            hooks: Vec::new(),
+            policies: Vec::new(),
+            approver: None,
+            store: None,
             config: Config::default(),
             limits: None,
             patience: DEFAULT_PATIENCE,
@@ -167,6 +246,52 @@ impl Host {
         self.0.current().catalogue.fingerprint()
     }
 
+    /// What all clones of the host share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
+    /// Who stands guard now.
+    pub(crate) async fn guards(&self) -> Arc<Guards> {
+        self.0.current().guards().await
+    }
+
+    /// Every handler that is called for anything, in dispatch order, and those that are not because nobody granted it.
+    /// Loads every plugin that can be.
+    pub async fn hooks(&self) -> Vec<HookStatus> {
+        let snapshot = self.0.current();
+        let statuses = inspect(&snapshot).await;
+        let guards = snapshot.guards().await;
+        let failures = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        hooks::statuses(&snapshot, &statuses, &guards, &failures)
+    }
+
+    /// Tells observers that the host is there. Call it once, when the agent's loop begins.
+    pub async fn start(&self) {
+        self.tell(HookEvent::HostStart, None).await;
+    }
+
+    /// Waits for observers and records, then tells observers of `host-stop`: all within `patience`. Calls that are made
+    /// afterwards are not put on record, and those with side effects do not run.
+    ///
+    /// # Errors
+    /// If some of it was not done in time, with what.
+    pub async fn shutdown(&self, patience: Duration) -> Result<(), Error> {
+        let clock = &self.0.parts.clock;
+        let end = clock.monotonic().saturating_add(patience);
+        let left = || end.saturating_sub(clock.monotonic());
+        self.tell(HookEvent::HostStop, None).await;
+        let waiting = Arc::clone(&self.0.detached).acquire_many_owned(MAX_DETACHED);
+        let sleeping = self.0.parts.sandbox.sleep(left());
+        let observers = matches!(select(Box::pin(waiting), sleeping).await, Either::Left(_));
+        self.0.parts.store.close(left()).await.map_err(|error| Error::configuration(error.to_string()))?;
+        if observers {
+            Ok(())
+        } else {
+            Err(Error::configuration("observers of hooks were still at work when the time was up"))
+        }
+    }
+
     /// Assembles the surface of one run. Loads only plugins that own a surviving name, guard something, or ask for it
     /// with a reason that applies.
     pub async fn assemble(&self, run: RunContext) -> Surface {
@@ -193,8 +318,22 @@ impl Host {
     /// If a limit makes no sense, or the policy names a profile or group that does not exist.
     pub fn reload(&self, config: Config) -> Result<(), Error> {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        let next = self.0.parts.snapshot(config, Some(&current))?;
-        *current = Arc::new(next);
+        let next = Arc::new(self.0.parts.snapshot(config, Some(&current))?);
+        *current = Arc::clone(&next);
+        drop(current);
+        let body = json!({ "generation": next.generation, "catalogue": next.catalogue.fingerprint() });
+        let row = AuditRow {
+            kind: AuditKind::Reload,
+            unix_ms: unix_ms(self.0.clock().wall()),
+            call_id: None,
+            tool: None,
+            body: body.to_string(),
+        };
+        let host = Arc::clone(&self.0);
+        self.0.detach(async move {
+            // A store that fails says so to the calls that need it.
+            let _ = host.store().write_durably(row).await;
+        });
         Ok(())
     }
 }
@@ -218,6 +357,10 @@ pub struct HostBuilder {
     sandbox: Option<Arc<dyn Sandbox>>,
     roots: Vec<PluginRoot>,
     natives: Vec<Arc<dyn NativeTool>>,
+    hooks: Vec<Arc<dyn NativeHook>>,
+    policies: Vec<Arc<dyn TrustedPolicy>>,
+    approver: Option<Arc<dyn Approver>>,
+    store: Option<Arc<dyn Store>>,
     config: Config,
     limits: Option<Limits>,
     patience: Duration,
@@ -258,6 +401,34 @@ impl HostBuilder {
     #[must_use]
     pub fn native_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn NativeTool>>) -> Self {
         self.natives.extend(tools);
+        self
+    }
+
+    /// Adds a handler of the embedder's own. It sees everything that its hook is about.
+    #[must_use]
+    pub fn hook(mut self, hook: impl NativeHook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a policy that judges every accepted call before any hook does, after those added before.
+    #[must_use]
+    pub fn trusted_policy(mut self, policy: impl TrustedPolicy + 'static) -> Self {
+        self.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Who is asked when a policy or a hook wants an approval. Without one such calls are refused.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Where records and standing approvals are kept; in memory by default.
+    #[must_use]
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.store = Some(Arc::new(store));
         self
     }
 
@@ -302,13 +473,20 @@ impl HostBuilder {
             sandbox,
             roots: self.roots,
             natives: accept_natives(&self.natives)?,
+            hooks: self.hooks,
+            policies: self.policies,
+            approver: self.approver,
+            store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
             limits: self.limits,
             patience: self.patience,
             clock: self.clock,
             configuration: self.configuration,
         };
         let first = parts.snapshot(self.config, None)?;
-        Ok(Host(Arc::new(Shared { parts, current: RwLock::new(Arc::new(first)), calls: AtomicU64::new(0) })))
+        let (current, calls) = (RwLock::new(Arc::new(first)), AtomicU64::new(0));
+        let detached = Arc::new(Semaphore::new(MAX_DETACHED as usize));
+        let (failures, repetitions) = (Mutex::default(), Repetitions::default());
+        Ok(Host(Arc::new(Shared { parts, current, calls, detached, repetitions, failures })))
     }
 }
 

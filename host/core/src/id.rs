@@ -221,6 +221,30 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// A digest that was made before and stored as its 32 bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads a digest as it is shown: `sha256:` and 64 lower-case hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("sha256:")?.as_bytes();
+        let mut bytes = [0; 32];
+        let (pairs, []) = digits.as_chunks::<2>() else { return None };
+        if pairs.len() != bytes.len() {
+            return None;
+        }
+        let value = |digit: u8| match digit {
+            b'0'..=b'9' => Some(digit - b'0'),
+            b'a'..=b'f' => Some(digit - b'a' + 10),
+            _ => None,
+        };
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = value(*high)? << 4 | value(*low)?;
+        }
+        Some(Self(bytes))
+    }
+
     /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -252,6 +276,14 @@ impl fmt::Debug for Digest {
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text)
+            .ok_or_else(|| D::Error::custom("a digest is `sha256:` and 64 lower-case hex digits"))
     }
 }
 
@@ -298,5 +330,16 @@ mod tests {
         let other = Digest::of_parts([b"a".as_slice(), b"bc"]);
         assert_ne!(one, other);
         assert_eq!(Digest::of(b"").to_string().len(), "sha256:".len() + 64);
+    }
+
+    #[test]
+    fn a_digest_is_read_as_it_is_shown() {
+        let shown = Digest::of(b"").to_string();
+        assert_eq!(Digest::parse(&shown), Some(Digest::of(b"")));
+        for bad in
+            ["", "sha256:", &shown.to_uppercase(), &shown[1..], &format!("{shown}0"), &format!("{shown}00")]
+        {
+            assert_eq!(Digest::parse(bad), None, "{bad}");
+        }
     }
 }

@@ -51,13 +51,20 @@ mod host;
 mod policy;
 mod surface;
 
-// Exposed → called → executed.
+// Exposed → called → executed → on record.
+mod approvals;
+mod audit;
 mod call;
 mod result;
 
+pub use approvals::{AnswerError, ApprovalDesk, PendingApproval};
+pub use audit::{
+    AuditKind, AuditRow, Decided, Grant, GrantId, GrantKey, MemoryStore, Party, Reservation, Store,
+    StoreError, StoreErrorKind,
+};
 pub use call::{
-    Arguments, Call, CallError, CallKind, CallStatus, Checkpoint, GuestReceipt, NearestLimit, Outcome,
-    Receipt, TrailEntry,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver, Arguments, Call, CallError, CallKind,
+    CallStatus, Checkpoint, GuestReceipt, NearestLimit, Outcome, Receipt, TrailEntry, TrustedPolicy,
 };
 pub use catalog::CatalogEntry;
 pub use clock::{Clock, SystemClock};
@@ -72,7 +79,13 @@ pub use discover::{Origin, PluginRoot};
 pub use document::RawJson;
 pub use error::{Error, ErrorKind};
 pub use explain::{ExplainedState, Explanation, State, SubjectKind};
-pub use hooks::{HookName, HookOptions};
+pub use hooks::{
+    AgentSummary, ApprovalAsk, ApprovalDecision, ApprovalRequest, ApprovalSeverity, Blocked, FailureAction,
+    GateVerdict, GrantScope, HookEvent, HookKind, HookName, HookOptions, HookOutcome, HookStatus,
+    InstallRequest, Message, MessageChange, MessageReceipt, MessageVerdict, NativeHook, PersistChange,
+    PersistRecord, PromptBuild, PromptChanges, Role, SessionEvent, SubagentEvent, ToolAttempt,
+    ToolCompletion, ToolEnd, ToolVerdict, TranscriptMessage, WriteVerdict,
+};
 pub use host::{Host, HostBuilder, PluginStatus};
 pub use id::{CallId, Digest, MAX_NAME_CHARS, NameProblem, PluginId, ToolName};
 pub use limits::{AtLeast, Limits, LimitsCeiling};
@@ -84,8 +97,8 @@ pub use manifest::{
 };
 pub use native::{Binding, NativeCall, NativeTool};
 pub use plugin::{
-    Answer, Bound, BoundDescriptor, Invocation, Invoked, LoadRequest, LogLevel, LogLine, Materialisation,
-    Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox, Stop, Usage,
+    Answer, Bound, BoundDescriptor, Handled, Handling, Invocation, Invoked, LoadRequest, LogLevel, LogLine,
+    Materialisation, Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox, Stop, Usage,
 };
 pub use policy::Capture;
 pub use registry::{
@@ -94,7 +107,7 @@ pub use registry::{
 };
 pub use result::CallRecord;
 pub use run::{ChannelReference, ChatKind, Delivery, ModelReference, Requester, RunContext, Trigger};
-pub use schema::{ContractSchema, SchemaProblem, Violation};
+pub use schema::{ContractSchema, SchemaProblem, Violation, untrusted_json};
 pub use schemas::{DocumentKind, document_schema};
-pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface};
+pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface, Turn};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

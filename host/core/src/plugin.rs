@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use crate::diagnostic::Diagnostic;
+use crate::hooks::{HookEvent, HookOutcome};
 use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::manifest::Permissions;
@@ -23,6 +24,12 @@ use crate::tool::{Content, ToolDescriptor};
 pub trait Sandbox: Send + Sync + fmt::Debug {
     /// Reads, audits and compiles a component, or takes it from the compile cache. No code of it runs.
     fn load(&self, request: LoadRequest) -> BoxFuture<'_, Result<Arc<dyn Plugin>, Diagnostic>>;
+
+    /// Runs a task of the host to its end, whoever waits for it, on threads that are not the caller's.
+    fn spawn(&self, task: BoxFuture<'static, ()>);
+
+    /// Is over after that time, under any runtime. Dropping it costs nothing.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
 /// Which component to load.
@@ -51,6 +58,9 @@ pub trait Plugin: Send + Sync + fmt::Debug {
     /// Asks a factory for the tools of one run.
     fn materialise(&self, request: Materialisation) -> BoxFuture<'_, Materialised>;
 
+    /// Asks a hook's handler.
+    fn handle(&self, request: Handling) -> BoxFuture<'_, Handled>;
+
     /// Runs one tool call.
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Invoked>;
 }
@@ -64,6 +74,30 @@ pub struct Registered {
     pub end: Result<Result<(), String>, Stop>,
     /// What it used.
     pub usage: Usage,
+}
+
+/// Which handler to ask about what.
+#[derive(Debug, Clone)]
+pub struct Handling {
+    /// The plugin's own number for it.
+    pub handler: u32,
+    /// What happened, or is about to.
+    pub event: HookEvent,
+    /// The run that it belongs to, if to any.
+    pub run: Option<Arc<RunContext>>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// What a handler answered.
+#[derive(Debug)]
+pub struct Handled {
+    /// Its outcome, unchecked; the inner error is the guest's own message.
+    pub end: Result<Result<HookOutcome, String>, Stop>,
+    /// What it used.
+    pub usage: Usage,
+    /// What it logged, bounded.
+    pub log: Vec<LogLine>,
 }
 
 /// Which factory to ask, for which run.

@@ -305,6 +305,31 @@ fn external_reference(schema: &Value) -> Option<(String, String)> {
     None
 }
 
+/// Longest JSON that is read of a guest, in bytes: the largest details and arguments.
+const MAX_JSON_BYTES: usize = 1 << 20;
+
+/// The JSON library's own mark for numbers: in a document it would turn an object into a number.
+pub(crate) const RESERVED_KEY: &str = "$serde_json::private";
+
+/// JSON that a guest wrote, as a value; `what` begins the sentence that says what is wrong with it.
+///
+/// # Errors
+/// If it is over 1 MiB, nested deeper than 64 levels, or no JSON.
+pub fn untrusted_json(what: &str, source: &str) -> Result<Value, String> {
+    if source.len() > MAX_JSON_BYTES {
+        return Err(format!("{what} cannot be read: {} bytes, the limit is {MAX_JSON_BYTES}", source.len()));
+    }
+    if source.contains(RESERVED_KEY) {
+        return Err(format!("{what} cannot be read: a reserved key, `{RESERVED_KEY}`"));
+    }
+    let value: Value =
+        serde_json::from_str(source).map_err(|error| format!("{what} cannot be read: not JSON: {error}"))?;
+    if deeper_than(&value, MAX_DEPTH) {
+        return Err(format!("{what} cannot be read: nested deeper than {MAX_DEPTH} levels"));
+    }
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

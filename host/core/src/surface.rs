@@ -7,6 +7,7 @@ mod materialise;
 mod narrow;
 mod plan;
 mod pool;
+mod prepare;
 mod removal;
 mod stale;
 
@@ -22,7 +23,7 @@ use crate::config::PolicyEntry;
 use crate::diagnostic::Diagnostic;
 use crate::discover::Origin;
 use crate::error::Error;
-use crate::hooks::HookName;
+use crate::hooks::{Guards, Handlers, MissingGuard};
 use crate::host::{Shared, Snapshot};
 use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
@@ -34,8 +35,8 @@ use crate::run::RunContext;
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
-pub(crate) use plan::MissingGuard;
 pub(crate) use pool::{Candidate, Source, candidates};
+pub use prepare::Turn;
 pub(crate) use removal::Cause;
 pub use removal::{Removal, Rule, Stage};
 
@@ -90,6 +91,10 @@ pub struct ExposedTool {
     pub optional: bool,
     /// Of the plugin as it was when the surface was assembled.
     pub(crate) fingerprint: Option<Digest>,
+    /// Whether it changes something outside the sandbox, or might.
+    pub(crate) side_effecting: bool,
+    /// Its plugin's handlers over its own tools, which need no grant.
+    pub(crate) own_handlers: Arc<Handlers>,
     pub(crate) implementation: Implementation,
 }
 
@@ -115,7 +120,6 @@ struct Parts {
     removed: Vec<Removal>,
     diagnostics: Vec<Diagnostic>,
     plan: Vec<(PluginId, Vec<LoadReason>)>,
-    missing_guards: Vec<MissingGuard>,
 }
 
 impl Surface {
@@ -128,7 +132,7 @@ impl Surface {
 
         let plan = plan::plan(&snapshot, &run, &surviving);
         let (owners, failures) = load(&snapshot, &plan).await;
-        let missing_guards = plan::missing_guards(&snapshot, &owners, &failures);
+        let guards = snapshot.learn_guards(Guards::new(&snapshot, &owners, &failures));
 
         let seen = Arc::new(run.clone().authenticated_at(&snapshot.config.file().providers.authenticated));
         let materialised = materialise::materialise(&surviving, &rules, &seen, &owners, &failures).await;
@@ -142,7 +146,7 @@ impl Surface {
             .extend(owners.values().flat_map(|loaded| loaded.registration.diagnostics.iter().cloned()));
         diagnostics.extend(failures.into_values());
         diagnostics.extend(materialised.diagnostics);
-        diagnostics.extend(missing_guards.iter().map(MissingGuard::diagnostic));
+        diagnostics.extend(guards.missing.iter().map(MissingGuard::diagnostic));
         diagnostics.sort();
         diagnostics.dedup();
 
@@ -151,7 +155,7 @@ impl Surface {
         let plan = plan.into_iter().map(|(id, (_, reasons))| (id, reasons)).collect();
         drop(rules);
         let run = Arc::new(run);
-        Self(Arc::new(Parts { host, snapshot, run, seen, tools, removed, diagnostics, plan, missing_guards }))
+        Self(Arc::new(Parts { host, snapshot, run, seen, tools, removed, diagnostics, plan }))
     }
 
     /// The exposed tools in order of their names.
@@ -219,6 +223,14 @@ impl Surface {
         Self(Arc::new(parts))
     }
 
+    /// The same surface with one more thing to say about it.
+    fn with_finding(&self, finding: Diagnostic) -> Self {
+        let mut parts = Parts::clone(&self.0);
+        parts.diagnostics.push(finding);
+        parts.diagnostics.sort();
+        Self(Arc::new(parts))
+    }
+
     /// What this run has, with every narrowing in force, to be the cap of a run that comes later. What the configuration
     /// in force no longer allows is left out.
     pub fn capture(&self) -> Capture {
@@ -274,9 +286,9 @@ impl Surface {
             .flatten()
     }
 
-    /// The guard of `hook` over `tool` that is not there, if there is one.
-    pub(crate) fn missing_guard(&self, hook: HookName, tool: &str) -> Option<&MissingGuard> {
-        self.0.missing_guards.iter().find(|guard| guard.covers(hook, tool))
+    /// What all surfaces of the host share.
+    pub(crate) fn host(&self) -> &Arc<Shared> {
+        &self.0.host
     }
 
     /// What would take away the rules that removed a tool, in the order of the rules.

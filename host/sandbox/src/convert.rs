@@ -1,5 +1,7 @@
 //! Between the contract's types and core's. Nothing is judged here: core does that with what it gets.
 
+pub(crate) mod hook;
+
 use airlock_core::{
     Answer, Blob, BoundDescriptor, Content, Exposure, HookName, HookOptions, Invocation, RegistrationError,
     RunContext, ToolDescriptor, Trigger,

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use airlock_core::{
-    Digest, Invocation, Invoked, Limits, Materialisation, Materialised, Plugin, ProgressSink, Registered,
-    Registrar,
+    Digest, Handled, Handling, Invocation, Invoked, Limits, Materialisation, Materialised, Plugin,
+    ProgressSink, Registered, Registrar,
 };
 use futures_util::future::BoxFuture;
 
@@ -93,6 +93,34 @@ impl Plugin for SandboxedPlugin {
             .await;
             let made = |tools: Vec<_>| tools.into_iter().map(convert::bound_descriptor).collect();
             Materialised { end: ended.end.map(|answer| answer.map(made)), usage: ended.usage }
+        })
+    }
+
+    fn handle(&self, request: Handling) -> BoxFuture<'_, Handled> {
+        Box::pin(async move {
+            let ended = invoke(
+                &self.runtime,
+                &self.component,
+                &self.queue,
+                Request {
+                    limits: request.limits,
+                    configuration: Arc::clone(&self.configuration),
+                    registrar: None,
+                    progress: ProgressSink::default(),
+                    export: Box::new(move |store, plugin| {
+                        Box::pin(async move {
+                            let event = convert::hook::event(&request.event);
+                            let run = request.run.as_deref().map(convert::run_context);
+                            let guest = plugin.airlock_plugin_guest();
+                            guest.call_on_hook(store, request.handler, &event, run.as_ref()).await
+                        })
+                    }),
+                },
+            )
+            .await;
+            // An outcome whose JSON cannot be read is the guest's failure, like any other answer that makes no sense.
+            let end = ended.end.map(|answer| answer.and_then(convert::hook::outcome));
+            Handled { end, usage: ended.usage, log: ended.log }
         })
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use airlock_core::{Code, Diagnostic, LoadRequest, Location, Plugin};
 use futures_util::future::BoxFuture;
@@ -151,5 +152,18 @@ impl Sandbox {
 impl airlock_core::Sandbox for Sandbox {
     fn load(&self, request: LoadRequest) -> BoxFuture<'_, Result<Arc<dyn Plugin>, Diagnostic>> {
         Box::pin(self.load_plugin(request))
+    }
+
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        self.0.workers.detach(task);
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let alarm = self.0.ticker.alarm(Instant::now() + duration);
+        Box::pin(async move {
+            let mut alarm = alarm;
+            // A ticker that is gone keeps no time: then it is over at once.
+            let _ = (&mut alarm.fired).await;
+        })
     }
 }

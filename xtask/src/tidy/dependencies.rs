@@ -33,6 +33,9 @@ pub(super) fn check() -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Crates with one home each, so that replacing one changes one crate: the family's name, and who may depend on it.
+const HOMES: [(&str, &str); 2] = [("wasmtime", "airlock-sandbox"), ("rusqlite", "airlock-store")];
+
 /// Checks what the manifests themselves declare.
 fn direct(metadata: &Value) -> Vec<Finding> {
     let root = metadata.get("workspace_root").and_then(Value::as_str).unwrap_or_default();
@@ -42,14 +45,18 @@ fn direct(metadata: &Value) -> Vec<Finding> {
         let path = Path::new(text(package, "manifest_path"));
         let file = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
         for dependency in list(package, "dependencies") {
+            let dependency_name = text(dependency, "name");
+            let family = dependency_name.split('-').next().unwrap_or_default();
+            let home = HOMES.iter().find(|(walled, _)| *walled == family).map(|(_, home)| *home);
             // The benchmark's floor is the same component in plain Wasmtime.
-            let is_floor = name == "airlock-tests" && text(dependency, "kind") == "dev";
-            let dependency = text(dependency, "name");
-            let is_engine = dependency.split('-').next() == Some("wasmtime");
-            if is_engine && name != "airlock-sandbox" && !is_floor {
-                let what = format!(
-                    "`{name}` depends on `{dependency}`: only airlock-sandbox may; go through its API"
-                );
+            let is_floor =
+                family == "wasmtime" && name == "airlock-tests" && text(dependency, "kind") == "dev";
+            if let Some(home) = home
+                && name != home
+                && !is_floor
+            {
+                let what =
+                    format!("`{name}` depends on `{dependency_name}`: only {home} may; go through its API");
                 findings.push(Finding::new(&file, 1, what));
             }
         }
@@ -90,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_sandbox_has_the_engine() {
+    fn the_engine_and_the_database_have_one_home_each() {
         let package = |name: &str, dependency: &str| {
             json!({
                 "name": name,
@@ -101,17 +108,14 @@ mod tests {
         let metadata = json!({ "workspace_root": "/r", "packages": [
             package("airlock-sandbox", "wasmtime"),
             package("airlock-core", "wasmtime-wasi"),
+            package("airlock-store", "rusqlite"),
+            package("airlock-tests", "rusqlite"),
             package("airlock-cli", "clap"),
         ] });
-        let found = direct(&metadata);
-        assert_eq!(found.len(), 1);
-        assert!(
-            found
-                .first()
-                .unwrap()
-                .to_string()
-                .starts_with("airlock-core/Cargo.toml:1: `airlock-core` depends")
-        );
+        let found: Vec<_> = direct(&metadata).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("airlock-core/Cargo.toml:1: `airlock-core` depends on `wasmtime-wasi`"));
+        assert!(found[1].ends_with("only airlock-store may; go through its API"));
     }
 
     #[test]

@@ -6,15 +6,12 @@ use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
 use super::{AcceptedCall, Arguments, Call, CallError, CallKind, Identity};
 use crate::id::ToolName;
-use crate::schema::{MAX_DEPTH, Violation, deeper_than};
+use crate::schema::{MAX_DEPTH, RESERVED_KEY, Violation, deeper_than};
 use crate::surface::Surface;
 use crate::text;
 
 /// Largest arguments in bytes of JSON: what a model can write in one answer, many times over.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
-
-/// The JSON library's own mark for numbers: in a document it would turn an object into a number.
-pub(super) const RESERVED_KEY: &str = "$serde_json::private";
 
 /// Judges a call. The identity comes back whatever the answer, for the record.
 pub(super) fn accept<'surface>(
@@ -57,8 +54,8 @@ pub(super) fn accept<'surface>(
         return (identity, Err(refuse(error, trail)));
     }
     trail.note(Checkpoint::Acceptance, "accepted", "core", None);
-    let accepted =
-        AcceptedCall { id, exposed, arguments, progress: call.progress, cancellation: call.cancellation };
+    let written = arguments.clone();
+    let accepted = AcceptedCall { id, exposed, arguments, written, progress: call.progress };
     (identity, Ok(accepted))
 }
 
@@ -96,6 +93,18 @@ fn parse(arguments: Arguments) -> Result<Value, String> {
         }
         _ => Err("are not an object".to_owned()),
     }
+}
+
+/// Why rewritten arguments are none, as the end of a sentence about them; the limits are those of a model's own.
+pub(super) fn check_rewritten(arguments: &Value) -> Result<(), String> {
+    let bytes = if is_small(arguments) { 0 } else { arguments.to_string().len() };
+    if bytes > MAX_ARGUMENT_BYTES {
+        return Err(format!("have {bytes} bytes, the limit is {MAX_ARGUMENT_BYTES}"));
+    }
+    if deeper_than(arguments, MAX_DEPTH) {
+        return Err(format!("are nested deeper than {MAX_DEPTH} levels"));
+    }
+    Ok(())
 }
 
 /// Whether a value is flat and short, so that its size need not be measured.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::accept::{RESERVED_KEY, in_words};
+use super::accept::in_words;
+use super::ledger::Ledger;
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
 use crate::limits::Limits;
@@ -14,7 +16,7 @@ use crate::load::stopped;
 use crate::native::{NativeCall, NativeTool, panic_text};
 use crate::plugin::{Answer, Bound, Invocation, LogLine, Plugin, Stop};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
-use crate::schema::{MAX_DEPTH, deeper_than};
+use crate::schema::untrusted_json;
 use crate::surface::{Implementation, Surface};
 use crate::tool::{Content, Tool, ToolError, ToolResult};
 
@@ -33,11 +35,40 @@ impl Executed {
     pub(super) fn refused(error: CallError) -> Self {
         Self { end: Err(error), failure_details: None, guest: None, log: Vec::new() }
     }
+
+    /// A call that was withdrawn.
+    pub(super) fn cancelled(tool: &str) -> Self {
+        Self::refused(CallError::new(CallKind::Cancelled, format!("the call of `{tool}` was cancelled")))
+    }
 }
 
-pub(super) async fn execute(surface: &Surface, call: AdmittedCall<'_>, trail: &mut Trail<'_>) -> Executed {
+/// What a dry run comes to: every gate let it pass, and nothing runs.
+pub(super) fn not_run(call: &AdmittedCall<'_>, trail: &mut Trail<'_>) -> Executed {
+    let name = &call.0.exposed.tool.name;
+    trail.note(Checkpoint::Execute, "dry-run", "core", Some("a dry run ends here".to_owned()));
+    let end = Ok(ToolResult::text(format!("`{name}` would run with {}", call.0.arguments)));
+    Executed { end, failure_details: None, guest: None, log: Vec::new() }
+}
+
+pub(super) async fn execute(
+    surface: &Surface,
+    call: AdmittedCall<'_>,
+    ledger: &Ledger,
+    cancellation: &CancellationToken,
+    trail: &mut Trail<'_>,
+) -> Executed {
     let exposed = call.0.exposed;
-    let cancellation = call.0.cancellation.clone();
+    if exposed.side_effecting
+        && let Err(error) = ledger.started(&call.0.arguments).await
+    {
+        let message = format!(
+            "the tool `{}` did not run: it has side effects, and its call cannot be put on record",
+            exposed.tool.name
+        );
+        let error = CallError::new(CallKind::AuditUnavailable, message).with_detail(error.to_string());
+        trail.note(Checkpoint::Execute, error.kind.as_str(), "core", error.detail.clone());
+        return Executed::refused(error);
+    }
     let running = async {
         match &exposed.implementation {
             Implementation::Native(native) => run_native(&**native, surface, call).await,
@@ -46,12 +77,8 @@ pub(super) async fn execute(surface: &Surface, call: AdmittedCall<'_>, trail: &m
             }
         }
     };
-    let executed = cancellation.run_until_cancelled(running).await.unwrap_or_else(|| {
-        Executed::refused(CallError::new(
-            CallKind::Cancelled,
-            format!("the call of `{}` was cancelled", exposed.tool.name),
-        ))
-    });
+    let executed = cancellation.run_until_cancelled(running).await;
+    let executed = executed.unwrap_or_else(|| Executed::cancelled(exposed.tool.name.as_str()));
     let decision = executed.end.as_ref().err().map_or(CallKind::Completed, |error| error.kind);
     let reason = executed.end.as_ref().err().and_then(|error| error.detail.clone());
     trail.note(Checkpoint::Execute, decision.as_str(), exposed.owner.to_string(), reason);
@@ -138,15 +165,7 @@ async fn run_guest(
 /// A guest's details as a value.
 fn parse_details(tool: &Tool, source: &str) -> Result<Value, CallError> {
     within(tool, "details", source.len())?;
-    if source.contains(RESERVED_KEY) {
-        return Err(invalid_output(tool, &format!("the details contain `{RESERVED_KEY}`")));
-    }
-    let details: Value = serde_json::from_str(source)
-        .map_err(|error| invalid_output(tool, &format!("the details are not JSON: {error}")))?;
-    if deeper_than(&details, MAX_DEPTH) {
-        return Err(invalid_output(tool, &format!("the details are nested deeper than {MAX_DEPTH} levels")));
-    }
-    Ok(details)
+    untrusted_json("the details", source).map_err(|problem| invalid_output(tool, &problem))
 }
 
 fn within(tool: &Tool, what: &str, bytes: usize) -> Result<(), CallError> {

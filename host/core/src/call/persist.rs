@@ -1,19 +1,32 @@
-//! The end of every call: what the model reads and what the transcript keeps, both bounded, with receipt and trail.
+//! The end of every call: what the model reads, and the copy that is kept. Handlers of `tool-result-persist` change the copy
+//! only; one that fails has it withheld, never kept as it was.
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::execute::Executed;
+use super::ledger::Ledger;
 use super::receipt::{Checkpoint, Trail};
 use super::{CallKind, Identity, Outcome, Receipt};
-use crate::hooks::HookName;
+use crate::hooks::{Guards, Handler, HookEvent, HookName, HookOutcome, PersistRecord};
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
-use crate::surface::{MissingGuard, Surface};
-use crate::tool::Content;
+use crate::surface::{ExposedTool, Surface};
+use crate::tool::{Content, ToolResult};
 
-pub(super) fn persist(
+/// What is about to be kept.
+struct Copy {
+    arguments: Value,
+    result: ToolResult,
+}
+
+pub(super) async fn persist(
     surface: &Surface,
+    guards: &Guards,
+    exposed: Option<&ExposedTool>,
     identity: Identity,
     executed: Executed,
+    mut ledger: Ledger,
     mut trail: Trail<'_>,
 ) -> Outcome {
     let run = surface.run();
@@ -24,11 +37,21 @@ pub(super) fn persist(
         }
     };
     let content = bound_content(content, model_text_chars(run));
-    // A guard of the record that is not there must not mean that the record is stored as it is.
-    let withheld = surface.missing_guard(HookName::ToolResultPersist, &identity.tool);
-    let marker = |guard: &MissingGuard| {
-        vec![Content::text(format!("[withheld: the guard `{}` {}]", guard.plugin, guard.reason))]
-    };
+    let saw_nothing = error.is_none() && content.is_empty() && !matches!(details, None | Some(Value::Null));
+    let mut log = executed.log;
+
+    let result = ToolResult { content: content.clone(), details: details.clone() };
+    let copy = Copy { arguments: identity.arguments.clone(), result };
+    let is_error = error.is_some();
+    let about = About { surface, guards, exposed, identity: &identity, kind, is_error };
+    let is_watched = about.is_watched();
+    let kept = if is_watched { about.redact(copy, &mut log, &mut trail).await } else { Ok(copy) };
+    let is_withheld = kept.is_err();
+    let copy = kept.unwrap_or_else(|reason| {
+        trail.note(Checkpoint::Persist, "withheld", "core", Some(reason.clone()));
+        let marker = vec![Content::text(format!("[withheld: {reason}]"))];
+        Copy { arguments: Value::Null, result: ToolResult { content: marker, details: None } }
+    });
     let record = CallRecord {
         call_id: identity.id,
         tool: identity.tool,
@@ -37,16 +60,91 @@ pub(super) fn persist(
         session: run.session.clone(),
         run: run.run.clone(),
         started_unix_ms: unix_ms(trail.started_wall()),
-        arguments: if withheld.is_some() { Value::Null } else { identity.arguments },
+        arguments: copy.arguments,
         kind,
-        is_error: error.is_some(),
-        content: withheld.map_or_else(|| content.clone(), marker),
-        details: details.as_ref().filter(|_| withheld.is_none()).map(bound_details),
+        is_error,
+        content: bound_content(copy.result.content, model_text_chars(run)),
+        details: copy.result.details.as_ref().map(bound_details),
     };
-    let saw_nothing = error.is_none() && content.is_empty() && !matches!(details, None | Some(Value::Null));
-    let reason = saw_nothing.then(|| "the tool set details and no content: the model saw nothing".to_owned());
-    trail.note(Checkpoint::Persist, "recorded", "core", reason);
+    if !is_withheld {
+        let reason =
+            saw_nothing.then(|| "the tool set details and no content: the model saw nothing".to_owned());
+        trail.note(Checkpoint::Persist, "recorded", "core", reason);
+    }
     let (trail, total) = trail.finish();
     let receipt = Receipt { total, content_bytes: content_bytes(&content), guest: executed.guest };
-    Outcome { kind, content, details, error, record, receipt, trail, log: executed.log }
+    // A reason may quote what a redactor takes away, and arguments that did not fit are quoted to the model.
+    let says_little = is_watched || kind == CallKind::InvalidParams;
+    ledger.finished(&record, &trail, &receipt, &identity.arguments, says_little);
+    Outcome { kind, content, details, error, record, receipt, trail, log }
+}
+
+/// What the copy is about.
+struct About<'a> {
+    surface: &'a Surface,
+    guards: &'a Guards,
+    exposed: Option<&'a ExposedTool>,
+    identity: &'a Identity,
+    kind: CallKind,
+    is_error: bool,
+}
+
+impl About<'_> {
+    fn handlers(&self) -> Vec<Arc<Handler>> {
+        let hook = HookName::ToolResultPersist;
+        match self.exposed {
+            Some(exposed) => self.guards.handlers.about(hook, &self.identity.tool, &exposed.own_handlers),
+            None => self.guards.handlers.about(hook, &self.identity.tool, &crate::hooks::Handlers::default()),
+        }
+    }
+
+    /// Whether anybody watches over what is kept of this tool's calls.
+    fn is_watched(&self) -> bool {
+        let missing = self.guards.missing(HookName::ToolResultPersist, Some(&self.identity.tool));
+        missing.is_some() || !self.handlers().is_empty()
+    }
+
+    /// The copy as the handlers leave it, or why it must be withheld.
+    async fn redact(
+        &self,
+        mut copy: Copy,
+        log: &mut Vec<crate::plugin::LogLine>,
+        trail: &mut Trail<'_>,
+    ) -> Result<Copy, String> {
+        if let Some(guard) = self.guards.missing(HookName::ToolResultPersist, Some(&self.identity.tool)) {
+            return Err(format!("the guard `{}` {}", guard.plugin, guard.reason));
+        }
+        // A call that was refused at acceptance reaches no handler, so that nobody has looked at what it holds.
+        let Some(exposed) = self.exposed else {
+            return Err("the call was refused before its redactor could see it".to_owned());
+        };
+        for handler in self.handlers() {
+            let record = PersistRecord {
+                call_id: self.identity.id.clone(),
+                tool: exposed.tool.name.clone(),
+                params: copy.arguments.clone(),
+                result: copy.result.clone(),
+                is_error: self.is_error,
+                kind: self.kind.as_str().to_owned(),
+            };
+            let (event, run) = (HookEvent::ToolResultPersist(record), Arc::clone(self.surface.seen_run()));
+            let answered = handler.ask(&**self.surface.host().sandbox(), event, Some(run)).await;
+            log.extend(answered.log);
+            let owner = handler.owner.to_string();
+            match answered.outcome {
+                Ok(HookOutcome::Persist(change)) => {
+                    if let Some(problem) = change.result.content.iter().find_map(Content::problem) {
+                        return Err(format!(
+                            "`{owner}` changed the record into one that cannot be kept: {problem}"
+                        ));
+                    }
+                    trail.note(Checkpoint::Persist, "changed", owner, None);
+                    copy = Copy { arguments: change.params, result: change.result };
+                }
+                Ok(_) => trail.note(Checkpoint::Persist, "pass", owner, None),
+                Err(failed) => return Err(format!("the redactor `{owner}` {}", failed.0)),
+            }
+        }
+        Ok(copy)
+    }
 }

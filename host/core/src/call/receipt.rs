@@ -14,8 +14,14 @@ use crate::plugin::{Micros, Usage};
 pub enum Checkpoint {
     /// The name is on the surface and the arguments fit.
     Acceptance,
-    /// The configuration in force and the guards let it through; noted only where they did not.
+    /// The configuration in force lets it through; noted only where it does not.
     Gate,
+    /// The embedder's own policies judged it.
+    TrustedPolicy,
+    /// Handlers judged it.
+    BeforeToolCall,
+    /// Somebody was asked.
+    Approval,
     /// The tool ran.
     Execute,
     /// The copy for the transcript was made.
@@ -135,6 +141,11 @@ impl<'clock> Trail<'clock> {
     /// The entries and the time since the start.
     pub(super) fn finish(self) -> (Vec<TrailEntry>, Micros) {
         (self.entries, Micros(self.last.saturating_sub(self.started)))
+    }
+
+    /// The time since the start.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.clock.monotonic().saturating_sub(self.started)
     }
 
     /// The calendar's time of the call's arrival.

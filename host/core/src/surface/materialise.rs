@@ -9,10 +9,14 @@ use super::factory::{self, Made};
 use super::narrow::Rules;
 use super::pool::{Candidate, Source};
 use super::{Cause, ExposedTool, Implementation, Removal, Rule, Stage};
+use crate::catalog::CatalogEntry;
+use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::hooks::{self, Handlers};
 use crate::host::NativeRegistration;
 use crate::id::PluginId;
 use crate::load::Loaded;
+use crate::manifest::FileAccess;
 use crate::native::{Binding, NativeTool, panic_text};
 use crate::registry::Exposure;
 use crate::run::RunContext;
@@ -35,6 +39,7 @@ pub(super) async fn materialise(
     failures: &BTreeMap<PluginId, Diagnostic>,
 ) -> Materialised {
     let mut result = Materialised::default();
+    let mut own: BTreeMap<&PluginId, Arc<Handlers>> = BTreeMap::new();
     let mut made = factory::ask(surviving, rules, owners, seen).await;
     result.diagnostics.append(&mut made.diagnostics);
     for candidate in surviving {
@@ -45,7 +50,10 @@ pub(super) async fn materialise(
                     Err(Box::new(Cause::because(Stage::Enablement, failure)))
                 } else {
                     let Some(loaded) = owners.get(&entry.manifest.id) else { continue };
-                    match from_plugin(candidate, loaded, rules, &mut made) {
+                    let own = own.entry(&entry.manifest.id).or_insert_with(|| {
+                        Arc::new(Handlers::new(hooks::own(entry, loaded, &rules.snapshot.config)))
+                    });
+                    match from_plugin(candidate, loaded, own, rules, &mut made) {
                         Some(judged) => judged,
                         // A declared name that nothing registered is not a tool: its diagnostic says so.
                         None => continue,
@@ -65,6 +73,7 @@ pub(super) async fn materialise(
 fn from_plugin(
     candidate: &Candidate,
     loaded: &Arc<Loaded>,
+    own_handlers: &Arc<Handlers>,
     rules: &Rules<'_>,
     made: &mut factory::Answers,
 ) -> Option<Result<ExposedTool, Box<Cause>>> {
@@ -89,6 +98,9 @@ fn from_plugin(
         origin: Some(entry.origin),
         optional: candidate.metadata.optional || exposure == Exposure::Optional,
         fingerprint: Some(entry.fingerprint),
+        side_effecting: candidate.metadata.side_effecting
+            || has_effective_grant(entry, &rules.snapshot.config),
+        own_handlers: Arc::clone(own_handlers),
         implementation: Implementation::Guest {
             plugin: Arc::clone(&loaded.plugin),
             limits: loaded.limits,
@@ -158,6 +170,8 @@ fn bind(
         origin: None,
         optional: candidate.metadata.optional,
         fingerprint: None,
+        side_effecting: candidate.metadata.side_effecting,
+        own_handlers: Arc::default(),
         implementation: Implementation::Native(implementation),
     })
 }
@@ -167,4 +181,15 @@ enum Bound {
     Same,
     Made(ToolDescriptor, Arc<dyn NativeTool>),
     Unavailable(String),
+}
+
+/// Whether the plugin asked for and was granted something by which any of its tools can have effects.
+fn has_effective_grant(entry: &CatalogEntry, config: &Config) -> bool {
+    let Some(written) = config.entry(&entry.manifest.id, entry.origin) else { return false };
+    let (asked, granted) = (&entry.manifest.permissions, &written.grants);
+    let writes = |access: FileAccess| access != FileAccess::Read;
+    !asked.network.is_empty() && !granted.network.is_empty()
+        || asked.key_value.is_some() && granted.key_value
+        || asked.filesystem.iter().any(|asked| writes(asked.access))
+            && granted.filesystem.iter().any(|granted| writes(granted.access))
 }

@@ -1,0 +1,64 @@
+//! `before-tool-call`: every handler that sees the tool is asked, one after another, with the arguments as rewritten so far.
+//! A block is final; a handler that fails blocks; the first approval that is asked for freezes the arguments.
+
+use std::sync::Arc;
+
+use super::execute::Executed;
+use super::gate::{self, Ask, Judge};
+use super::receipt::{Checkpoint, Trail};
+use super::{AcceptedCall, CallError, CallKind};
+use crate::audit::Party;
+use crate::hooks::{Guards, Handler, HandlerCode, HookEvent, HookName, HookOutcome, ToolVerdict};
+use crate::id::Digest;
+use crate::plugin::LogLine;
+use crate::surface::Surface;
+
+/// Asks the handlers. What they log comes back too.
+pub(super) async fn ask<'surface>(
+    surface: &Surface,
+    guards: &Guards,
+    mut call: AcceptedCall<'surface>,
+    asks: &mut Vec<Ask>,
+    log: &mut Vec<LogLine>,
+    trail: &mut Trail<'_>,
+) -> Result<AcceptedCall<'surface>, Box<Executed>> {
+    let (hook, name) = (HookName::BeforeToolCall, call.exposed.tool.name.clone());
+    if let Some(guard) = guards.missing(hook, Some(name.as_str())) {
+        let message = format!("the tool `{name}` is blocked: its guard `{}` {}", guard.plugin, guard.reason);
+        let error = CallError::new(CallKind::Blocked, message).bounded();
+        trail.note(
+            Checkpoint::BeforeToolCall,
+            error.kind.as_str(),
+            guard.plugin.as_str(),
+            Some(guard.reason.clone()),
+        );
+        return Err(Box::new(Executed::refused(error)));
+    }
+    let handlers = guards.handlers.about(hook, name.as_str(), &call.exposed.own_handlers);
+    let asked_before = asks.len();
+    for handler in handlers {
+        let party = party(&handler);
+        let is_frozen = asks.len() > asked_before;
+        let judge = Judge { checkpoint: Checkpoint::BeforeToolCall, party: &party, is_frozen };
+        let event = HookEvent::BeforeToolCall(call.attempt());
+        let answered =
+            handler.ask(&**surface.host().sandbox(), event, Some(Arc::clone(surface.seen_run()))).await;
+        log.extend(answered.log);
+        match answered.outcome {
+            Ok(HookOutcome::Tool(verdict)) => gate::apply(&judge, verdict, &mut call, asks, trail)?,
+            Ok(_) => gate::apply(&judge, ToolVerdict::Pass, &mut call, asks, trail)?,
+            Err(failed) => return Err(gate::failure(&judge, &call, &failed.0, trail)),
+        }
+    }
+    Ok(call)
+}
+
+/// Who a handler is, for approvals: a plugin of another digest is somebody else.
+fn party(handler: &Handler) -> Party {
+    let id = handler.owner.to_string();
+    let digest = match &handler.code {
+        HandlerCode::Native(_) => Digest::of(id.as_bytes()),
+        HandlerCode::Guest { plugin, .. } => plugin.digest(),
+    };
+    Party { id, digest }
+}

@@ -1,0 +1,19 @@
+//! A surface that is older than the configuration: the one in force is asked again, and can only forbid.
+
+use super::execute::Executed;
+use super::receipt::{Checkpoint, Trail};
+use super::{AcceptedCall, CallError, CallKind};
+use crate::surface::Surface;
+
+/// Lets the call go on if the configuration in force still allows its tool.
+pub(super) fn still_allowed<'surface>(
+    surface: &Surface,
+    call: AcceptedCall<'surface>,
+    trail: &mut Trail<'_>,
+) -> Result<AcceptedCall<'surface>, Box<Executed>> {
+    let Some(reason) = surface.staleness(call.exposed) else { return Ok(call) };
+    let message = format!("the tool `{}` is no longer available", call.exposed.tool.name);
+    let error = CallError::new(CallKind::StaleSurface, message).with_detail(reason.clone());
+    trail.note(Checkpoint::Gate, error.kind.as_str(), "core", Some(reason));
+    Err(Box::new(Executed::refused(error)))
+}
