@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::approver::DecisionFlag;
 use crate::run::RunFlags;
 
 /// A plugin host for AI agents: third-party tools run in a sandbox, and every decision can be explained.
@@ -27,7 +28,7 @@ pub(crate) struct Global {
     #[arg(long = "plugins", value_name = "DIR", global = true)]
     pub(crate) plugin_roots: Vec<PathBuf>,
 
-    /// Where compiled code and installed plugins live [default: the user's data folder].
+    /// Where compiled code, installed plugins and the audit log live [default: the user's data folder].
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
 
@@ -69,12 +70,58 @@ pub(crate) enum Command {
     Tools(ToolsCommand),
     /// How far a tool or plugin has come, what stopped it, and what would change that.
     Explain(ExplainCommand),
+    /// Which handlers are called when, in dispatch order.
+    Hooks(HooksCommand),
     /// One governed call of one tool.
     Call(CallCommand),
     /// An author's check of a plugin folder: manifest, imports, registration.
     Check(CheckCommand),
     /// The JSON Schema of a document that people write.
     Schema(SchemaCommand),
+    /// The log of calls and decisions, and whether anybody changed it.
+    Audit(AuditCommand),
+    /// Standing approvals: calls that a person allowed once and for all.
+    Approvals(ApprovalsCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditCommand {
+    /// Go on with new rows as they are written, until Ctrl-C.
+    #[arg(long)]
+    pub(crate) follow: bool,
+
+    /// Hold every row against the chain, and the log against its head file.
+    #[arg(long, conflicts_with_all = ["follow", "call", "tool", "limit"])]
+    pub(crate) verify: bool,
+
+    /// Only rows of calls with this id.
+    #[arg(long, value_name = "ID")]
+    pub(crate) call: Option<String>,
+
+    /// Only rows of this tool.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+
+    /// How many rows at most, the newest ones.
+    #[arg(long, value_name = "ROWS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalsCommand {
+    #[command(subcommand)]
+    pub(crate) action: ApprovalsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsAction {
+    /// Every standing approval.
+    List,
+    /// Take one back; the next such call is asked about again.
+    Revoke {
+        /// Its id, as `list` shows it.
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -84,6 +131,13 @@ pub(crate) struct ExplainCommand {
 
     #[command(flatten)]
     pub(crate) run: RunFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HooksCommand {
+    /// Only handlers that see calls of this tool.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -124,6 +178,14 @@ pub(crate) struct ToolsCommand {
 pub(crate) struct CallCommand {
     /// The tool.
     pub(crate) name: String,
+
+    /// What to answer if an approval is asked for; without it the terminal is asked, if there is one.
+    #[arg(long, value_name = "DECISION")]
+    pub(crate) approve: Option<DecisionFlag>,
+
+    /// Ask every gate and stop before the tool runs.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 
     /// Its arguments: JSON, `@FILE`, or `-` for standard input.
     #[arg(long, value_name = "JSON", default_value = "{}")]

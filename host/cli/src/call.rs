@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use airlock_core::{Call, Content, LogLevel, Outcome, ProgressSink, text};
 use tokio_util::sync::CancellationToken;
 
+use crate::approver::is_interactive;
 use crate::arguments::{CallCommand, Format};
 use crate::failure::Failure;
 use crate::page::{self, ERROR, FAINT, GOOD, STRONG};
@@ -17,7 +18,9 @@ const MAX_PARAMETER_BYTES: u64 = 2 << 20;
 
 pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode, Failure> {
     let arguments = parameters(&command.params)?;
-    let surface = setup.with_progress(setup.host.assemble(command.run.context()?)).await;
+    let mut run = command.run.context()?;
+    run.interactive |= is_interactive(command.approve);
+    let surface = setup.with_progress(setup.host.assemble(run)).await;
     let cancellation = CancellationToken::new();
     let call = Call::from_json(&command.name, arguments).cancellation(cancellation.clone()).on_progress(
         ProgressSink::new(|progress| {
@@ -29,6 +32,7 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
             ));
         }),
     );
+    let call = if command.dry_run { call.dry_run() } else { call };
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_ok() {
             cancellation.cancel();
@@ -40,6 +44,7 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
         never = interrupt => match never {},
     };
     show_log(&outcome);
+    setup.close().await;
     match setup.format {
         Format::Json => page::json(&outcome)?,
         Format::Human => show(&outcome)?,

@@ -2,16 +2,22 @@
 //!
 //! Everything it shows comes from `airlock-core`; it adds no rule of its own.
 
+mod approvals;
+mod approver;
 mod arguments;
+mod audit;
 mod call;
 mod check;
 mod explain;
 mod failure;
+mod hooks;
 mod page;
 mod plugins;
 mod run;
 mod schema;
 mod setup;
+mod store;
+mod time;
 mod tools;
 
 use std::process::ExitCode;
@@ -37,16 +43,23 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let global = &arguments.global;
         let setup = match &arguments.command {
             Command::Schema(command) => return schema::run(command),
+            // The log can be read, and a grant revoked, whatever state the plugins are in.
+            Command::Audit(command) => return audit::run(command, global).await,
+            Command::Approvals(command) => return approvals::run(command, global).await,
             Command::Check(command) => setup::set_up_check(global, &command.path).await?,
-            _ => setup::set_up(global).await?,
+            Command::Call(command) => setup::set_up(global, Some(command)).await?,
+            _ => setup::set_up(global, None).await?,
         };
         let code = match &arguments.command {
             Command::Plugins(command) => plugins::run(command, &setup).await,
             Command::Tools(command) => tools::run(command, &setup).await,
             Command::Explain(command) => explain::run(command, &setup).await,
+            Command::Hooks(command) => hooks::run(command, &setup).await,
             Command::Call(command) => call::run(command, &setup).await,
             Command::Check(_) => check::run(&setup).await,
             Command::Schema(command) => schema::run(command),
+            Command::Audit(command) => audit::run(command, global).await,
+            Command::Approvals(command) => approvals::run(command, global).await,
         };
         setup.report_statistics();
         code

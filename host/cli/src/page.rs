@@ -28,7 +28,15 @@ pub(crate) fn standard_output() -> impl Write {
 /// Writes one JSON document, whole or not at all. Characters that a terminal would act on are escaped; parsed, the
 /// document is the same.
 pub(crate) fn json(document: &impl Serialize) -> io::Result<()> {
-    let plain = serde_json::to_string_pretty(document)?;
+    write_json(&serde_json::to_string_pretty(document)?)
+}
+
+/// Writes one JSON document on one line, in the same way; for documents that follow one another without an end.
+pub(crate) fn json_line(document: &impl Serialize) -> io::Result<()> {
+    write_json(&serde_json::to_string(document)?)
+}
+
+fn write_json(plain: &str) -> io::Result<()> {
     let mut page = String::with_capacity(plain.len() + 1);
     for character in plain.chars() {
         if text::is_unsafe(character) && character != '\n' {
@@ -39,7 +47,9 @@ pub(crate) fn json(document: &impl Serialize) -> io::Result<()> {
         }
     }
     page.push('\n');
-    io::stdout().lock().write_all(page.as_bytes())
+    let mut output = io::stdout().lock();
+    output.write_all(page.as_bytes())?;
+    output.flush()
 }
 
 /// Writes a line to standard error; one that nobody can read is no reason to fail.

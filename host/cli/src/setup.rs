@@ -9,9 +9,11 @@ use std::time::Duration;
 use airlock_core::{AtLeast, Config, Host, HostBuilder, Origin, PluginRoot};
 use airlock_sandbox::{Sandbox, SandboxConfig};
 
-use crate::arguments::{Format, Global, NativeTools};
+use crate::approver::CommandApprover;
+use crate::arguments::{CallCommand, Format, Global, NativeTools};
 use crate::failure::Failure;
 use crate::page;
+use crate::store;
 
 /// A person who typed a command waits for a compilation; a program that embeds the host would not.
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
@@ -29,13 +31,17 @@ pub(crate) struct Setup {
 }
 
 /// Builds the host that the flags describe.
-pub(crate) async fn set_up(global: &Global) -> Result<Setup, Failure> {
-    let config = match &global.config {
-        Some(path) => Config::from_path(path)?,
-        None => Config::default(),
-    };
+pub(crate) async fn set_up(global: &Global, call: Option<&CallCommand>) -> Result<Setup, Failure> {
+    let config = config(global)?;
     let (data, sandbox) = sandbox(global, &config)?;
-    let mut builder = Host::builder().sandbox(sandbox.clone()).config(config).load_patience(LOAD_PATIENCE);
+    let mut builder = Host::builder().sandbox(sandbox.clone()).load_patience(LOAD_PATIENCE);
+    // Only a call leaves records: looking at an installation must not need a folder that can be written.
+    if let Some(call) = call {
+        builder = builder
+            .approver(CommandApprover { decision: call.approve })
+            .store(store::open(&store::path(global, &config)?)?);
+    }
+    builder = builder.config(config);
     let installed = data.join("plugins");
     if installed.is_dir() {
         builder = builder.plugin_root(PluginRoot { path: installed, origin: Origin::User });
@@ -63,6 +69,14 @@ fn with_commands(_builder: HostBuilder) -> Result<HostBuilder, Failure> {
     Err(Failure::usage("`--native commands` needs process groups, which this system does not have"))
 }
 
+/// The operator's configuration.
+pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
+    Ok(match &global.config {
+        Some(path) => Config::from_path(path)?,
+        None => Config::default(),
+    })
+}
+
 /// Builds a host over one plugin's folder, as its author looks at it: without the operator's configuration.
 pub(crate) async fn set_up_check(global: &Global, path: &Path) -> Result<Setup, Failure> {
     let manifest = path.join(airlock_core::MANIFEST_FILE);
@@ -83,9 +97,7 @@ pub(crate) async fn set_up_check(global: &Global, path: &Path) -> Result<Setup, 
 
 /// The data folder, and a sandbox that keeps its compiled code there.
 fn sandbox(global: &Global, config: &Config) -> Result<(PathBuf, Sandbox), Failure> {
-    let data = global.data.clone().or_else(default_data_folder).ok_or_else(|| {
-        Failure::usage("no data folder: neither XDG_DATA_HOME nor HOME is set; name one with `--data DIR`")
-    })?;
+    let data = data_folder(global)?;
     let (limits, default) = (&config.file().limits, SandboxConfig::default());
     let guests = |limit: Option<AtLeast<1>>, default| {
         limit.map_or(default, |limit| u32::try_from(limit.get()).unwrap_or(u32::MAX))
@@ -100,6 +112,13 @@ fn sandbox(global: &Global, config: &Config) -> Result<(PathBuf, Sandbox), Failu
     };
     let sandbox = Sandbox::new(config).map_err(|error| Failure::usage(error.to_string()))?;
     Ok((data, sandbox))
+}
+
+/// Where compiled code, installed plugins and the store lie.
+pub(crate) fn data_folder(global: &Global) -> Result<PathBuf, Failure> {
+    global.data.clone().or_else(default_data_folder).ok_or_else(|| {
+        Failure::usage("no data folder: neither XDG_DATA_HOME nor HOME is set; name one with `--data DIR`")
+    })
 }
 
 fn default_data_folder() -> Option<PathBuf> {
@@ -121,6 +140,13 @@ impl Setup {
                 ));
                 loading.await
             }
+        }
+    }
+
+    /// Waits for observers and for records, as long as a person would.
+    pub(crate) async fn close(&self) {
+        if let Err(error) = self.host.shutdown(store::CLOSE_PATIENCE).await {
+            page::note(format_args!("warning: {error}"));
         }
     }
 
