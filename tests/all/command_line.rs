@@ -178,13 +178,18 @@ fn pages_for_people_read_well() {
     9 tools, 2 removed
     ");
     insta::assert_snapshot!(page(&["plugins"]), @r"
-    PLUGIN    VERSION  ORIGIN  STATE       TOOLS
-    courier   0.1.0    config  registered  send_message
-    echo      0.1.0    config  registered  echo
-    markdown  0.1.0    config  registered  markdown_outline, markdown_toc, markdown_links
-    notebook  0.1.0    config  registered  notes_list, notes_forget
-    tracker   0.1.0    config  registered  tracker_search, tracker_read, tracker_create
-    workflow  0.1.0    config  registered  workflow_tool
+    PLUGIN     VERSION  ORIGIN  STATE       TOOLS
+    approve    0.1.0    config  registered
+    courier    0.1.0    config  registered  send_message
+    echo       0.1.0    config  registered  echo
+    guard      0.1.0    config  registered
+    heartbeat  0.1.0    config  registered
+    markdown   0.1.0    config  registered  markdown_outline, markdown_toc, markdown_links
+    notebook   0.1.0    config  registered  notes_list, notes_forget
+    redact     0.1.0    config  registered
+    telemetry  0.1.0    config  registered
+    tracker    0.1.0    config  registered  tracker_search, tracker_read, tracker_create
+    workflow   0.1.0    config  registered  workflow_tool
     ");
     insta::with_settings!({ filters => vec![
         (r"in [0-9.]+ (µs|ms|s)", "in [TIME]"),

@@ -51,7 +51,7 @@ impl Pool {
             builder =
                 builder.native_tool(Native { name, groups: vec![group], metadata: ToolMetadata::default() });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let host = runtime.block_on(builder.build()).unwrap();
         Self { runtime, host, _folder: folder }
     }
@@ -269,7 +269,7 @@ fn children_only_narrow_thirty_two_deep() {
 fn an_optional_tool_needs_somebody_s_word() {
     let folder = tempfile::tempdir().unwrap();
     install(folder.path(), "shell", &json!({ "exec": { "optional": true }, "run": {} }), None);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let builder = Host::builder().sandbox(Scripted).plugin_root(root(folder.path()));
     let host = runtime.block_on(builder.build()).unwrap();
     let words = select(vec![

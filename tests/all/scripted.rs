@@ -3,11 +3,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use airlock_core::{
-    Answer, BoundDescriptor, Content, Diagnostic, Digest, Exposure, Invocation, Invoked, Limits, LoadRequest,
-    Materialisation, Materialised, NativeCall, NativeTool, Plugin, Registered, Registrar, Sandbox,
-    ToolDescriptor, ToolError, ToolMetadata, ToolResult, Usage,
+    Answer, BoundDescriptor, Content, Diagnostic, Digest, Exposure, Handled, Handling, HookOutcome,
+    Invocation, Invoked, Limits, LoadRequest, Materialisation, Materialised, NativeCall, NativeTool, Plugin,
+    Registered, Registrar, Sandbox, ToolDescriptor, ToolError, ToolMetadata, ToolResult, Usage,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -36,6 +37,18 @@ impl Sandbox for Scripted {
             let script = serde_json::from_slice(&std::fs::read(request.component).unwrap()).unwrap();
             Ok(Arc::new(Script(script)) as Arc<dyn Plugin>)
         })
+    }
+
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(task)),
+            // A reload outside of a runtime: what it leaves to do here never waits.
+            Err(_) => drop(futures_util::FutureExt::now_or_never(task)),
+        }
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
     }
 }
 
@@ -74,6 +87,12 @@ impl Plugin for Script {
                 .into_iter()
                 .map(|name| BoundDescriptor { descriptor: descriptor(&name), binding: Some("1".to_owned()) });
             Materialised { end: Ok(Ok(made.collect())), usage: Usage::default() }
+        })
+    }
+
+    fn handle(&self, _request: Handling) -> BoxFuture<'_, Handled> {
+        Box::pin(async {
+            Handled { end: Ok(Ok(HookOutcome::None)), usage: Usage::default(), log: Vec::new() }
         })
     }
 

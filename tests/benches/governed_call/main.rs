@@ -17,10 +17,16 @@ mod scripted;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use airlock_core::{Call, CallKind, Host, Origin, PluginRoot, RunContext, Surface};
+use airlock_core::{
+    Call, CallKind, HookEvent, HookName, HookOutcome, Host, HostBuilder, NativeHook, Origin, PluginRoot,
+    RunContext, Surface,
+};
 use airlock_sandbox::{Sandbox, SandboxConfig};
+use airlock_store::SqliteStore;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt as _};
 use tokio::runtime::Runtime;
 
@@ -48,10 +54,22 @@ fn main() {
         host(sandbox(data.path()), &package).await.assemble(RunContext::new("bench")).await
     });
 
-    let [floor, plain_default, governed, refused] = medians([
+    let watched = |hooks: usize| {
+        let store = SqliteStore::open(&data.path().join(format!("{hooks}.db"))).unwrap();
+        let mut builder = builder(sandbox(data.path()), &package).store(store);
+        for _ in 0..hooks {
+            builder = builder.hook(Passes);
+        }
+        runtime.block_on(async { builder.build().await.unwrap().assemble(RunContext::new("bench")).await })
+    };
+    let (on_record, ten_hooks) = (watched(0), watched(10));
+
+    let [floor, plain_default, governed, recorded, judged, refused] = medians([
         &mut || runtime.block_on(best.call(ARGUMENTS)),
         &mut || runtime.block_on(default.call(ARGUMENTS)),
         &mut || runtime.block_on(governed_call(&surface)),
+        &mut || runtime.block_on(governed_call(&on_record)),
+        &mut || runtime.block_on(governed_call(&ten_hooks)),
         &mut || runtime.block_on(refused_call(&surface)),
     ]);
     let many = throughput(&runtime, &surface);
@@ -68,7 +86,9 @@ fn main() {
     for (name, time) in [
         ("plain Wasmtime, best safe settings (the floor)", floor),
         ("plain Wasmtime, default settings", plain_default),
-        ("governed call: schema, checkpoints, limits, receipt, record", governed),
+        ("governed call: schema, checkpoints, limits, receipt, record in memory", governed),
+        ("the same, on record in SQLite", recorded),
+        ("the same, with ten native handlers of `before-tool-call`", judged),
         ("governed call that is refused for its arguments", refused),
     ] {
         println!("| {name} | {} | {:.2} |", show(time), time.as_secs_f64() / floor.as_secs_f64());
@@ -189,15 +209,31 @@ fn sandbox(data: &Path) -> Sandbox {
     Sandbox::new(SandboxConfig { cache: Some(data.join("cache")), ..SandboxConfig::default() }).unwrap()
 }
 
-async fn host(sandbox: Sandbox, package: &Path) -> Host {
+/// A handler without an opinion.
+#[derive(Debug)]
+struct Passes;
+
+impl NativeHook for Passes {
+    fn name(&self) -> &str {
+        "passes"
+    }
+
+    fn hook(&self) -> HookName {
+        HookName::BeforeToolCall
+    }
+
+    fn handle(&self, _: HookEvent, _: Option<Arc<RunContext>>) -> BoxFuture<'_, Result<HookOutcome, String>> {
+        Box::pin(async { Ok(HookOutcome::None) })
+    }
+}
+
+fn builder(sandbox: Sandbox, package: &Path) -> HostBuilder {
     let root = PluginRoot { path: package.to_owned(), origin: Origin::Config };
-    Host::builder()
-        .sandbox(sandbox)
-        .plugin_root(root)
-        .load_patience(Duration::from_secs(120))
-        .build()
-        .await
-        .unwrap()
+    Host::builder().sandbox(sandbox).plugin_root(root).load_patience(Duration::from_secs(120))
+}
+
+async fn host(sandbox: Sandbox, package: &Path) -> Host {
+    builder(sandbox, package).build().await.unwrap()
 }
 
 fn root() -> PathBuf {
