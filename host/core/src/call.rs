@@ -160,7 +160,7 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     let (mut identity, accepted) = accept::accept(surface, call, &mut trail);
     ledger.know(&identity.id, &identity.tool, identity.owner.as_deref(), &identity.arguments);
     let exposed = accepted.as_ref().ok().map(|accepted| accepted.exposed);
-    let written = identity.arguments.clone();
+    let written = is_loop_protected.then(|| identity.arguments.clone());
     let (mut asks, mut log) = (Vec::new(), Vec::new());
     let gates = async {
         let call = accepted.map_err(Box::new)?;
@@ -168,7 +168,9 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
         let call = if is_loop_protected { repetition::judge(surface, call, &mut trail)? } else { call };
         let call = trusted::judge(surface, call, &mut asks, &mut trail).await?;
         let call = before::ask(surface, &guards, call, &mut asks, &mut log, &mut trail).await?;
-        identity.arguments.clone_from(&call.arguments);
+        if call.arguments != identity.arguments {
+            identity.arguments.clone_from(&call.arguments);
+        }
         approval::obtain(surface, call, &asks, is_dry, &mut trail).await
     };
     let admitted = match cancellation.run_until_cancelled(gates).await {
@@ -177,15 +179,15 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     };
     let mut executed = match admitted {
         Ok(admitted) if is_dry => execute::not_run(&admitted, &mut trail),
-        Ok(admitted) => execute::execute(surface, admitted, &ledger, &cancellation, &mut trail).await,
+        Ok(admitted) => execute::execute(surface, admitted, &mut ledger, &cancellation, &mut trail).await,
         Err(refusal) => *refusal,
     };
     executed.log.splice(0..0, log);
     ledger.is_dry = is_dry;
     // Nothing happened in a dry run, so that nobody is told.
     if let Some(exposed) = exposed.filter(|_| !is_dry) {
-        if is_loop_protected {
-            repetition::remember(surface, &written, &identity, &executed);
+        if let Some(written) = &written {
+            repetition::remember(surface, written, &identity, &executed);
         }
         after::tell(surface, &guards, exposed, &identity, &executed, trail.elapsed());
     }

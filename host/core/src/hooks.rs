@@ -21,7 +21,7 @@ pub use event::{
     ToolCompletion, ToolEnd, ToolVerdict, TranscriptMessage, WriteVerdict,
 };
 pub(crate) use guards::{Guards, MissingGuard, granted_hooks};
-pub(crate) use handlers::{Handler, HandlerCode, Handlers, own, statuses};
+pub(crate) use handlers::{Handler, Handlers, own, statuses};
 pub use handlers::{HookStatus, NativeHook};
 
 /// What handlers of a hook can do.

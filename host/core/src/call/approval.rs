@@ -174,7 +174,7 @@ pub(super) async fn obtain<'surface>(
     }
     match decision {
         Some(ApprovalDecision::AllowOnce) => {
-            trail.note(Checkpoint::Approval, word, &by, None);
+            trail.note(Checkpoint::Approval, word, by, None);
             Ok(AdmittedCall(call))
         }
         Some(ApprovalDecision::AllowAlways) => {
@@ -185,7 +185,7 @@ pub(super) async fn obtain<'surface>(
                 Ok(grant) => format!("kept as the standing approval `{}`", grant.id),
                 Err(error) => format!("not kept, so this call only: {error}"),
             };
-            trail.note(Checkpoint::Approval, word, &by, Some(reason));
+            trail.note(Checkpoint::Approval, word, by, Some(reason));
             Ok(AdmittedCall(call))
         }
         Some(ApprovalDecision::Deny) => {

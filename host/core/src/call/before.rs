@@ -7,9 +7,7 @@ use super::execute::Executed;
 use super::gate::{self, Ask, Judge};
 use super::receipt::{Checkpoint, Trail};
 use super::{AcceptedCall, CallError, CallKind};
-use crate::audit::Party;
-use crate::hooks::{Guards, Handler, HandlerCode, HookEvent, HookName, HookOutcome, ToolVerdict};
-use crate::id::Digest;
+use crate::hooks::{Guards, HookEvent, HookName, HookOutcome, ToolVerdict};
 use crate::plugin::LogLine;
 use crate::surface::Surface;
 
@@ -29,7 +27,7 @@ pub(super) async fn ask<'surface>(
         trail.note(
             Checkpoint::BeforeToolCall,
             error.kind.as_str(),
-            guard.plugin.as_str(),
+            guard.plugin.to_string(),
             Some(guard.reason.clone()),
         );
         return Err(Box::new(Executed::refused(error)));
@@ -37,9 +35,8 @@ pub(super) async fn ask<'surface>(
     let handlers = guards.handlers.about(hook, name.as_str(), &call.exposed.own_handlers);
     let asked_before = asks.len();
     for handler in handlers {
-        let party = party(&handler);
         let is_frozen = asks.len() > asked_before;
-        let judge = Judge { checkpoint: Checkpoint::BeforeToolCall, party: &party, is_frozen };
+        let judge = Judge { checkpoint: Checkpoint::BeforeToolCall, party: &handler.party, is_frozen };
         let event = HookEvent::BeforeToolCall(call.attempt());
         let answered =
             handler.ask(&**surface.host().sandbox(), event, Some(Arc::clone(surface.seen_run()))).await;
@@ -51,14 +48,4 @@ pub(super) async fn ask<'surface>(
         }
     }
     Ok(call)
-}
-
-/// Who a handler is, for approvals: a plugin of another digest is somebody else.
-fn party(handler: &Handler) -> Party {
-    let id = handler.owner.to_string();
-    let digest = match &handler.code {
-        HandlerCode::Native(_) => Digest::of(id.as_bytes()),
-        HandlerCode::Guest { plugin, .. } => plugin.digest(),
-    };
-    Party { id, digest }
 }

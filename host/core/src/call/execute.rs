@@ -53,7 +53,7 @@ pub(super) fn not_run(call: &AdmittedCall<'_>, trail: &mut Trail<'_>) -> Execute
 pub(super) async fn execute(
     surface: &Surface,
     call: AdmittedCall<'_>,
-    ledger: &Ledger,
+    ledger: &mut Ledger,
     cancellation: &CancellationToken,
     trail: &mut Trail<'_>,
 ) -> Executed {

@@ -44,7 +44,7 @@ pub(super) fn apply(
     let id = &judge.party.id;
     match verdict {
         ToolVerdict::Pass => {
-            trail.note(judge.checkpoint, "pass", id, None);
+            trail.note(judge.checkpoint, "pass", id.clone(), None);
             Ok(())
         }
         ToolVerdict::Block(reason) => Err(block(judge, call, &reason, trail)),
@@ -65,7 +65,7 @@ pub(super) fn apply(
             }
             let title = text::single_line(&request.title).into_owned();
             let description = text::escape(&request.description).into_owned();
-            trail.note(judge.checkpoint, "approval-required", id, Some(title.clone()));
+            trail.note(judge.checkpoint, "approval-required", id.clone(), Some(title.clone()));
             asks.push(Ask {
                 asker: judge.party.clone(),
                 request: ApprovalRequest { title, description, ..request },
@@ -84,7 +84,7 @@ fn rewritten(
 ) -> Result<(), Box<Executed>> {
     if judge.is_frozen {
         let reason = "an approval was asked for before, which froze the arguments".to_owned();
-        trail.note(judge.checkpoint, "rewrite-ignored", &judge.party.id, Some(reason));
+        trail.note(judge.checkpoint, "rewrite-ignored", judge.party.id.clone(), Some(reason));
         return Ok(());
     }
     let Value::Object(changes) = rewrite else {
@@ -103,7 +103,7 @@ fn rewritten(
         return Err(failure(judge, call, &reason, trail));
     }
     call.arguments = arguments;
-    trail.note(judge.checkpoint, "rewrite", &judge.party.id, None);
+    trail.note(judge.checkpoint, "rewrite", judge.party.id.clone(), None);
     Ok(())
 }
 
@@ -118,7 +118,7 @@ pub(super) fn block(
     let shown = text::escape(&text::shorten(reason, MAX_REASON_CHARS)).into_owned();
     let shown = if shown.trim().is_empty() { "it gave no reason".to_owned() } else { shown };
     let message = format!("the tool `{}` is blocked by `{id}`: {shown}", call.exposed.tool.name);
-    trail.note(judge.checkpoint, "block", id, Some(shown));
+    trail.note(judge.checkpoint, "block", id.clone(), Some(shown));
     Box::new(Executed::refused(CallError::new(CallKind::Blocked, message).bounded()))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn failure(
         call.exposed.tool.name
     );
     let reason = text::single_line(&text::shorten(reason, MAX_REASON_CHARS)).into_owned();
-    trail.note(judge.checkpoint, "failed", id, Some(reason.clone()));
+    trail.note(judge.checkpoint, "failed", id.clone(), Some(reason.clone()));
     let error = CallError::new(CallKind::Blocked, message).with_detail(format!("`{id}` {reason}"));
     Box::new(Executed::refused(error.bounded()))
 }

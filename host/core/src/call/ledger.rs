@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{CallKind, Receipt, TrailEntry};
 use crate::audit::{AuditKind, AuditRow, Reservation, StoreError};
@@ -32,7 +33,8 @@ struct Known {
     call_id: CallId,
     tool: String,
     owner: Option<String>,
-    arguments: Digest,
+    arguments: Value,
+    digest: Option<Digest>,
 }
 
 impl Ledger {
@@ -54,18 +56,20 @@ impl Ledger {
             call_id: call_id.clone(),
             tool: tool.to_owned(),
             owner: owner.map(str::to_owned),
-            arguments: digest_of(arguments),
+            arguments: arguments.clone(),
+            digest: None,
         });
     }
 
     /// Puts on record, for good, that the call is about to run.
-    pub(super) async fn started(&self, arguments: &Value) -> Result<(), StoreError> {
+    pub(super) async fn started(&mut self, arguments: &Value) -> Result<(), StoreError> {
+        let arguments = self.learn(arguments);
         let reservation = match &self.reservation {
             Ok(Some(reservation)) => reservation,
             Ok(None) => return Err(StoreError::closed()),
             Err(error) => return Err(error.clone()),
         };
-        let body = self.who(json!({ "arguments": digest_of(arguments) }));
+        let body = self.body(arguments);
         self.host.store().start(reservation, self.row(AuditKind::Started, &body)).await
     }
 
@@ -78,66 +82,122 @@ impl Ledger {
         executed_arguments: &Value,
         says_little: bool,
     ) {
-        let trail = trail.iter().map(|entry| {
-            let mut entry = json!(entry);
-            if let (true, Some(fields)) = (says_little, entry.as_object_mut()) {
-                fields.remove("reason");
-            }
-            entry
-        });
-        let mut body = json!({
-            "outcome": record.kind.as_str(),
-            "arguments": digest_of(executed_arguments),
-            "trail": trail.collect::<Vec<_>>(),
-            "receipt": receipt,
-        });
-        if let (true, Some(fields)) = (self.is_dry, body.as_object_mut()) {
-            fields.insert("dryRun".to_owned(), true.into());
-        }
-        if let (AuditContents::Full, Some(fields)) = (self.contents, body.as_object_mut()) {
-            fields.insert("record".to_owned(), json!(record));
-        }
-        self.fill(body);
+        let arguments = self.learn(executed_arguments);
+        let trail: Vec<Step<'_>> = trail
+            .iter()
+            .map(|entry| Step { reason: entry.reason.as_deref().filter(|_| !says_little), entry })
+            .collect();
+        let mut body = self.body(arguments);
+        body.outcome = Some(record.kind.as_str());
+        body.trail = Some(&trail);
+        body.receipt = Some(receipt);
+        body.dry_run = self.is_dry;
+        body.record = Some(record).filter(|_| self.contents == AuditContents::Full);
+        let row = self.row(AuditKind::Finished, &body);
+        self.fill(row);
     }
 
-    fn fill(&mut self, body: Value) {
+    /// The digest of the arguments as they are now; what did not change is not digested twice.
+    fn learn(&mut self, arguments: &Value) -> Option<Digest> {
+        let known = self.known.as_mut()?;
+        if known.arguments != *arguments {
+            known.arguments.clone_from(arguments);
+            known.digest = None;
+        }
+        Some(*known.digest.get_or_insert_with(|| digest_of(&known.arguments)))
+    }
+
+    fn fill(&mut self, row: AuditRow) {
         let Ok(reservation) = &mut self.reservation else { return };
         if let Some(reservation) = reservation.take() {
-            let row = self.row(AuditKind::Finished, &self.who(body));
             self.host.store().write(reservation, row);
         }
     }
 
-    /// A body with whose call it is.
-    fn who(&self, mut body: Value) -> Value {
-        if let Some(fields) = body.as_object_mut() {
-            let owner = self.known.as_ref().and_then(|known| known.owner.clone());
-            fields.insert("owner".to_owned(), json!(owner));
-            fields.insert("agent".to_owned(), json!(self.run.agent));
-            fields.insert("session".to_owned(), json!(self.run.session));
-            fields.insert("run".to_owned(), json!(self.run.run));
+    /// A body that says whose call it is.
+    fn body(&self, arguments: Option<Digest>) -> Body<'_> {
+        Body {
+            outcome: None,
+            arguments,
+            owner: self.known.as_ref().and_then(|known| known.owner.as_deref()),
+            agent: &self.run.agent,
+            session: &self.run.session,
+            run: &self.run.run,
+            reason: None,
+            dry_run: false,
+            trail: None,
+            receipt: None,
+            record: None,
         }
-        body
     }
 
-    fn row(&self, kind: AuditKind, body: &Value) -> AuditRow {
+    fn row(&self, kind: AuditKind, body: &Body<'_>) -> AuditRow {
         AuditRow {
             kind,
             unix_ms: unix_ms(self.host.clock().wall()),
             call_id: self.known.as_ref().map(|known| known.call_id.clone()),
             tool: self.known.as_ref().map(|known| known.tool.clone()),
-            body: body.to_string(),
+            // A body of texts and numbers can always be written.
+            body: serde_json::to_string(body).unwrap_or_default(),
         }
     }
 }
 
 impl Drop for Ledger {
     fn drop(&mut self) {
-        let arguments = self.known.as_ref().map(|known| known.arguments);
-        let outcome = CallKind::Cancelled.as_str();
-        self.fill(
-            json!({ "outcome": outcome, "arguments": arguments, "reason": "nobody waited for its end" }),
-        );
+        if !matches!(self.reservation, Ok(Some(_))) {
+            return;
+        }
+        let arguments = self.known.as_ref().map(|known| digest_of(&known.arguments));
+        let mut body = self.body(arguments);
+        body.outcome = Some(CallKind::Cancelled.as_str());
+        body.reason = Some("nobody waited for its end");
+        let row = self.row(AuditKind::Finished, &body);
+        self.fill(row);
+    }
+}
+
+/// What a row says about a call.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    arguments: Option<Digest>,
+    owner: Option<&'a str>,
+    agent: &'a str,
+    session: &'a str,
+    run: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trail: Option<&'a [Step<'a>]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receipt: Option<&'a Receipt>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<&'a CallRecord>,
+}
+
+/// One decision, with its reason where that may be kept.
+struct Step<'a> {
+    entry: &'a TrailEntry,
+    reason: Option<&'a str>,
+}
+
+impl Serialize for Step<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        let mut step = serializer.serialize_struct("Step", 5)?;
+        step.serialize_field("checkpoint", &self.entry.checkpoint)?;
+        step.serialize_field("decision", self.entry.decision)?;
+        step.serialize_field("by", &self.entry.by)?;
+        if let Some(reason) = self.reason {
+            step.serialize_field("reason", reason)?;
+        }
+        step.serialize_field("us", &self.entry.took)?;
+        step.end()
     }
 }
 

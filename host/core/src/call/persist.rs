@@ -9,7 +9,9 @@ use super::execute::Executed;
 use super::ledger::Ledger;
 use super::receipt::{Checkpoint, Trail};
 use super::{CallKind, Identity, Outcome, Receipt};
-use crate::hooks::{Guards, Handler, HookEvent, HookName, HookOutcome, PersistRecord};
+use crate::hooks::{
+    Guards, Handler, Handlers, HookEvent, HookName, HookOutcome, MissingGuard, PersistRecord,
+};
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
 use crate::surface::{ExposedTool, Surface};
 use crate::tool::{Content, ToolResult};
@@ -40,12 +42,13 @@ pub(super) async fn persist(
     let saw_nothing = error.is_none() && content.is_empty() && !matches!(details, None | Some(Value::Null));
     let mut log = executed.log;
 
-    let result = ToolResult { content: content.clone(), details: details.clone() };
-    let copy = Copy { arguments: identity.arguments.clone(), result };
     let is_error = error.is_some();
     let about = About { surface, guards, exposed, identity: &identity, kind, is_error };
-    let is_watched = about.is_watched();
-    let kept = if is_watched { about.redact(copy, &mut log, &mut trail).await } else { Ok(copy) };
+    let handlers = about.handlers();
+    let is_watched = !handlers.is_empty() || about.missing().is_some();
+    let result = ToolResult { content: content.clone(), details: details.clone() };
+    let copy = Copy { arguments: identity.arguments.clone(), result };
+    let kept = if is_watched { about.redact(copy, &handlers, &mut log, &mut trail).await } else { Ok(copy) };
     let is_withheld = kept.is_err();
     let copy = kept.unwrap_or_else(|reason| {
         trail.note(Checkpoint::Persist, "withheld", "core", Some(reason.clone()));
@@ -94,31 +97,31 @@ impl About<'_> {
         let hook = HookName::ToolResultPersist;
         match self.exposed {
             Some(exposed) => self.guards.handlers.about(hook, &self.identity.tool, &exposed.own_handlers),
-            None => self.guards.handlers.about(hook, &self.identity.tool, &crate::hooks::Handlers::default()),
+            None => self.guards.handlers.about(hook, &self.identity.tool, &Handlers::default()),
         }
     }
 
-    /// Whether anybody watches over what is kept of this tool's calls.
-    fn is_watched(&self) -> bool {
-        let missing = self.guards.missing(HookName::ToolResultPersist, Some(&self.identity.tool));
-        missing.is_some() || !self.handlers().is_empty()
+    /// The redactor that should be there and is not.
+    fn missing(&self) -> Option<&MissingGuard> {
+        self.guards.missing(HookName::ToolResultPersist, Some(&self.identity.tool))
     }
 
     /// The copy as the handlers leave it, or why it must be withheld.
     async fn redact(
         &self,
         mut copy: Copy,
+        handlers: &[Arc<Handler>],
         log: &mut Vec<crate::plugin::LogLine>,
         trail: &mut Trail<'_>,
     ) -> Result<Copy, String> {
-        if let Some(guard) = self.guards.missing(HookName::ToolResultPersist, Some(&self.identity.tool)) {
+        if let Some(guard) = self.missing() {
             return Err(format!("the guard `{}` {}", guard.plugin, guard.reason));
         }
         // A call that was refused at acceptance reaches no handler, so that nobody has looked at what it holds.
         let Some(exposed) = self.exposed else {
             return Err("the call was refused before its redactor could see it".to_owned());
         };
-        for handler in self.handlers() {
+        for handler in handlers {
             let record = PersistRecord {
                 call_id: self.identity.id.clone(),
                 tool: exposed.tool.name.clone(),

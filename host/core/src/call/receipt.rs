@@ -1,5 +1,6 @@
 //! What a call cost and which way it went: checkpoints report here while they run.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -34,9 +35,9 @@ pub struct TrailEntry {
     /// Where.
     pub checkpoint: Checkpoint,
     /// What, in a word.
-    pub decision: String,
+    pub decision: &'static str,
     /// Who: `core` or a plugin.
-    pub by: String,
+    pub by: Cow<'static, str>,
     /// Why, for people; the model never sees it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -122,20 +123,14 @@ impl<'clock> Trail<'clock> {
     pub(super) fn note(
         &mut self,
         checkpoint: Checkpoint,
-        decision: &str,
-        by: impl Into<String>,
+        decision: &'static str,
+        by: impl Into<Cow<'static, str>>,
         reason: Option<String>,
     ) {
         let now = self.clock.monotonic();
         let took = Micros(now.saturating_sub(self.last));
         self.last = now;
-        self.entries.push(TrailEntry {
-            checkpoint,
-            decision: decision.to_owned(),
-            by: by.into(),
-            reason,
-            took,
-        });
+        self.entries.push(TrailEntry { checkpoint, decision, by: by.into(), reason, took });
     }
 
     /// The entries and the time since the start.

@@ -1,8 +1,11 @@
 //! One handler is asked: an event enters, its answer leaves, or how it failed. It is stopped at its time, and what it
 //! answers belongs to its hook.
 
+use std::future::{Future as _, poll_fn};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -41,10 +44,20 @@ impl Handler {
             HandlerCode::Native(native) => {
                 let handling =
                     AssertUnwindSafe(async move { native.handle(event, run).await }).catch_unwind();
-                let outcome = match select(Box::pin(handling), sandbox.sleep(self.timeout)).await {
-                    Either::Left((Ok(answer), _)) => answer.map_err(|message| format!("failed: {message}")),
-                    Either::Left((Err(_panic), _)) => Err("panicked".to_owned()),
-                    Either::Right(_) => Err(format!("did not answer within {} ms", self.timeout.as_millis())),
+                let mut handling = pin!(handling);
+                // Most answer at once, and need no alarm.
+                let at_once = poll_fn(|context| Poll::Ready(handling.as_mut().poll(context))).await;
+                let answered = match at_once {
+                    Poll::Ready(answered) => Some(answered),
+                    Poll::Pending => match select(handling, sandbox.sleep(self.timeout)).await {
+                        Either::Left((answered, _)) => Some(answered),
+                        Either::Right(_) => None,
+                    },
+                };
+                let outcome = match answered {
+                    Some(Ok(answer)) => answer.map_err(|message| format!("failed: {message}")),
+                    Some(Err(_panic)) => Err("panicked".to_owned()),
+                    None => Err(format!("did not answer within {} ms", self.timeout.as_millis())),
                 };
                 (outcome, Vec::new())
             }

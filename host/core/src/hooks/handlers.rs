@@ -10,10 +10,11 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::{Guards, HookEvent, HookName, HookOptions, HookOutcome};
+use crate::audit::Party;
 use crate::catalog::CatalogEntry;
 use crate::config::{Config, PluginEntry};
 use crate::host::{PluginStatus, Snapshot};
-use crate::id::PluginId;
+use crate::id::{Digest, PluginId};
 use crate::limits::{AtLeast, Limits};
 use crate::load::Loaded;
 use crate::manifest::HookContract;
@@ -75,6 +76,8 @@ pub(crate) struct Handler {
     pub(crate) is_granted: bool,
     /// The tools that a tool hook is about; empty means every tool.
     pub(crate) tools: Vec<String>,
+    /// Who it is, for approvals: a plugin of another digest is somebody else.
+    pub(crate) party: Party,
     pub(crate) code: HandlerCode,
 }
 
@@ -234,6 +237,7 @@ pub(crate) fn native(hooks: &[Arc<dyn NativeHook>], config: &Config) -> Vec<Hand
                 timeout: timeout(hook, &options, None, config, None),
                 is_granted: true,
                 tools: options.tools,
+                party: Party { id: native.name().to_owned(), digest: Digest::of(native.name().as_bytes()) },
                 code: HandlerCode::Native(Arc::clone(native)),
             }
         })
@@ -324,6 +328,7 @@ fn handler(
         timeout,
         is_granted,
         tools,
+        party: Party { id: id.to_string(), digest: loaded.plugin.digest() },
         code: HandlerCode::Guest {
             plugin: Arc::clone(&loaded.plugin),
             limits: Limits { timeout, ..loaded.limits },
