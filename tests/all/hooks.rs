@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use airlock_core::{
     AnswerError, ApprovalAnswer, ApprovalAsk, ApprovalDecision, ApprovalDesk, ApprovalQuestion,
-    ApprovalRequest, ApprovalSeverity, Approver, Call, CallKind, Config, GrantScope, HookEvent, HookName,
-    HookOptions, HookOutcome, Host, HostBuilder, NativeCall, NativeHook, NativeTool, Outcome, PersistChange,
-    PromptChanges, RunContext, Surface, ToolAttempt, ToolDescriptor, ToolEnd, ToolError, ToolMetadata,
-    ToolResult, ToolVerdict, TrustedPolicy,
+    ApprovalRequest, ApprovalSeverity, Approver, Call, CallKind, Config, GateVerdict, GrantScope, HookEvent,
+    HookName, HookOptions, HookOutcome, Host, HostBuilder, Message, MessageChange, MessageVerdict,
+    NativeCall, NativeHook, NativeTool, Outcome, PersistChange, PromptChanges, Role, RunContext,
+    SessionEvent, Surface, ToolAttempt, ToolDescriptor, ToolEnd, ToolError, ToolMetadata, ToolResult,
+    ToolVerdict, TranscriptMessage, TrustedPolicy,
 };
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
@@ -685,4 +686,78 @@ proptest! {
             prop_assert_eq!(question.arguments.to_string(), ran[0].to_string());
         }
     }
+}
+
+#[tokio::test]
+async fn an_embedder_s_own_events_have_one_typed_call_each() {
+    let does = |name, hook, act: fn(HookEvent) -> Result<HookOutcome, String>| Does {
+        name,
+        hook,
+        options: HookOptions::default(),
+        act,
+    };
+    let message = || Message {
+        channel: "slack".to_owned(),
+        sender: None,
+        recipient: Some("#all".to_owned()),
+        body: "hello".to_owned(),
+        metadata: None,
+    };
+    let run = Arc::new(RunContext::new("writer"));
+    let change = |event: HookEvent| {
+        let HookEvent::MessageSending(message) = event else { return Err("?".to_owned()) };
+        let body = format!("{}!", message.body);
+        Ok(HookOutcome::Message(MessageVerdict::Replace(MessageChange { body, metadata: None })))
+    };
+    let fail = |_: HookEvent| Err("broken".to_owned());
+    let cancel = |_: HookEvent| Ok(HookOutcome::Message(MessageVerdict::Cancel("not now".to_owned())));
+    let sending = HookName::MessageSending;
+
+    // A modifier that fails is passed over; what it got goes on.
+    let host = host(&Note::default()).hook(does("a", sending, change)).hook(does("b", sending, fail));
+    let host = host.hook(does("c", sending, change)).build().await.unwrap();
+    let sent = host.message_sending(message(), &run).await.unwrap();
+    assert_eq!((sent.body.as_str(), sent.recipient.as_deref()), ("hello!!", Some("#all")));
+    let host = self::host(&Note::default()).hook(does("a", sending, cancel)).hook(does("b", sending, change));
+    let cancelled = host.build().await.unwrap().message_sending(message(), &run).await.unwrap_err();
+    assert_eq!((cancelled.by.as_str(), cancelled.reason.as_str()), ("a", "not now"));
+
+    // Gates fail closed.
+    let gate = |act| does("gate", HookName::BeforeAgentRun, act);
+    let block = |_: HookEvent| Ok(HookOutcome::Gate(GateVerdict::Block("no".to_owned())));
+    let pass = |_: HookEvent| Ok(HookOutcome::None);
+    for (act, expected) in [
+        (pass as fn(HookEvent) -> Result<HookOutcome, String>, Ok(())),
+        (block, Err("no")),
+        (fail, Err("failed: broken")),
+    ] {
+        let host = self::host(&Note::default()).hook(gate(act)).build().await.unwrap();
+        let answer = host.before_agent_run("hello", &run).await;
+        assert_eq!(answer.as_ref().map(|()| ()).map_err(|blocked| blocked.reason.as_str()), expected);
+    }
+    let guarded = "[plugins.entries.gone.grants]\nhooks = [\"before-agent-run\", \"before-message-write\"]";
+    let config = Config::from_toml(guarded.as_bytes(), "airlock.toml".as_ref()).unwrap();
+    let host = self::host(&Note::default()).config(config).build().await.unwrap();
+    assert_eq!(host.before_agent_run("hello", &run).await.unwrap_err().by, "gone");
+    let written = TranscriptMessage { role: Role::User, call_id: None, body: Vec::new(), details: None };
+    assert!(host.before_message_write(written.clone(), &run).await.is_err(), "withheld");
+
+    // Observers are told, and a shutdown waits for them.
+    let told = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&told);
+    let observe = Does {
+        name: "observe",
+        hook: HookName::SessionStart,
+        options: HookOptions::default(),
+        act: move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            Ok(HookOutcome::None)
+        },
+    };
+    let host = self::host(&Note::default()).hook(observe).build().await.unwrap();
+    let event = SessionEvent { session: "s".to_owned(), reason: "new".to_owned() };
+    host.session_start(event, Some(&run)).await;
+    host.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+    assert_eq!(host.before_message_write(written.clone(), &run).await.unwrap(), written);
 }

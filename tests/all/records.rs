@@ -266,3 +266,55 @@ fn every_end_of_a_gate_has_its_exit_code_and_its_trail() {
     assert_eq!(document(airlock(folder.path()).args(["approvals", "revoke", &id])).0, 0);
     assert_eq!(run("ask", &[]).0, 3, "a revoked approval covers nothing");
 }
+
+/// Whether any file below the folder holds the bytes.
+fn holds(folder: &Path, secret: &[u8]) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return holds(&path, secret);
+        }
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(secret.len()).any(|window| window == secret)
+    })
+}
+
+#[test]
+fn no_file_holds_the_secret_after_any_failure_of_its_redactor() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    // Even where whole records are kept.
+    let config = folder.path().join("airlock.toml");
+    let text = "[audit]\ncontents = \"full\"\n[plugins.entries.hooks]\nhook-timeouts = { tool-result-persist = 300 }\n";
+    std::fs::write(&config, text).unwrap();
+    let secret = 7_391_824_655_u64;
+    let call = |persist: &str, count: Value| {
+        let params = json!({ "persist": persist, "count": count }).to_string();
+        let mut command = airlock(&data);
+        command.arg("--config").arg(&config).arg("--plugins").arg(sample("hooks"));
+        document(command.args(["call", "hooked", "--params", &params])).1
+    };
+    for mode in [
+        "error",
+        "long-error",
+        "lie",
+        "trap",
+        "panic",
+        "endless",
+        "sleep",
+        "hog",
+        "garbled-params",
+        "garbled-details",
+        "replace",
+    ] {
+        let outcome = call(mode, json!(secret));
+        assert_eq!(outcome["status"], "success", "{mode}: {outcome:#}");
+        assert!(!holds(&data, secret.to_string().as_bytes()), "{mode}");
+    }
+    // Refused before any redactor could see it.
+    call("error", json!(secret.to_string()));
+    assert!(!holds(&data, secret.to_string().as_bytes()));
+    // The test can fail: without a failing redactor the whole record is kept.
+    call("pass", json!(secret));
+    assert!(holds(&data, secret.to_string().as_bytes()));
+}

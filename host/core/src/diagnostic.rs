@@ -131,6 +131,8 @@ codes! {
     PurposeUnknown = "purpose-unknown", Error;
     /// Runs started one another too often; the last one gets no tools.
     LineageTooDeep = "lineage-too-deep", Error;
+    /// A handler is about a tool that nothing has.
+    HookUnmatched = "hook-unmatched", Warning;
     /// A handler failed where its failure takes something away.
     HookFailed = "hook-failed", Error;
     /// A factory, or a native tool that is made for each run, failed; its tools are missing from this surface.

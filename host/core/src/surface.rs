@@ -147,6 +147,7 @@ impl Surface {
         diagnostics.extend(failures.into_values());
         diagnostics.extend(materialised.diagnostics);
         diagnostics.extend(guards.missing.iter().map(MissingGuard::diagnostic));
+        diagnostics.extend_from_slice(&guards.strays);
         diagnostics.sort();
         diagnostics.dedup();
 

@@ -12,6 +12,7 @@ use super::{CallKind, Identity, Outcome, Receipt};
 use crate::hooks::{
     Guards, Handler, Handlers, HookEvent, HookName, HookOutcome, MissingGuard, PersistRecord,
 };
+use crate::id::ToolName;
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
 use crate::surface::{ExposedTool, Surface};
 use crate::tool::{Content, ToolResult};
@@ -25,7 +26,7 @@ struct Copy {
 pub(super) async fn persist(
     surface: &Surface,
     guards: &Guards,
-    exposed: Option<&ExposedTool>,
+    accepted: Option<&ExposedTool>,
     identity: Identity,
     executed: Executed,
     mut ledger: Ledger,
@@ -43,7 +44,10 @@ pub(super) async fn persist(
     let mut log = executed.log;
 
     let is_error = error.is_some();
-    let about = About { surface, guards, exposed, identity: &identity, kind, is_error };
+    // A call that was refused for its arguments named a tool all the same, and its plugin watches over it.
+    let named =
+        accepted.or_else(|| ToolName::parse(&identity.tool).ok().and_then(|name| surface.tool(&name)));
+    let about = About { surface, guards, named, accepted, identity: &identity, kind, is_error };
     let handlers = about.handlers();
     let is_watched = !handlers.is_empty() || about.missing().is_some();
     let result = ToolResult { content: content.clone(), details: details.clone() };
@@ -86,7 +90,10 @@ pub(super) async fn persist(
 struct About<'a> {
     surface: &'a Surface,
     guards: &'a Guards,
-    exposed: Option<&'a ExposedTool>,
+    /// The tool that was named, if this surface has it.
+    named: Option<&'a ExposedTool>,
+    /// The same, if the call was accepted.
+    accepted: Option<&'a ExposedTool>,
     identity: &'a Identity,
     kind: CallKind,
     is_error: bool,
@@ -95,7 +102,7 @@ struct About<'a> {
 impl About<'_> {
     fn handlers(&self) -> Vec<Arc<Handler>> {
         let hook = HookName::ToolResultPersist;
-        match self.exposed {
+        match self.named {
             Some(exposed) => self.guards.handlers.about(hook, &self.identity.tool, &exposed.own_handlers),
             None => self.guards.handlers.about(hook, &self.identity.tool, &Handlers::default()),
         }
@@ -118,7 +125,7 @@ impl About<'_> {
             return Err(format!("the guard `{}` {}", guard.plugin, guard.reason));
         }
         // A call that was refused at acceptance reaches no handler, so that nobody has looked at what it holds.
-        let Some(exposed) = self.exposed else {
+        let Some(exposed) = self.accepted else {
             return Err("the call was refused before its redactor could see it".to_owned());
         };
         for handler in handlers {

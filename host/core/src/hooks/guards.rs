@@ -1,7 +1,7 @@
 //! Who stands guard in one snapshot: grants and loaded plugins enter, handlers in dispatch order leave, and the guards that
 //! are not there. A call asks the snapshot in force, so that what a reload grants or takes away holds for older surfaces too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -16,6 +16,7 @@ use crate::host::Snapshot;
 use crate::id::PluginId;
 use crate::load::Loaded;
 use crate::manifest::HookContract;
+use crate::text;
 
 /// Everything that watches over more than its own plugin's tools.
 #[derive(Debug, Default)]
@@ -23,7 +24,12 @@ pub(crate) struct Guards {
     /// The embedder's handlers, and those of plugins that an operator granted.
     pub(crate) handlers: Handlers,
     pub(crate) missing: Vec<MissingGuard>,
+    /// Handlers that are about tools that nothing has.
+    pub(crate) strays: Vec<Diagnostic>,
 }
+
+/// How many findings about one plugin's handlers are kept.
+const MAX_STRAYS: usize = 16;
 
 impl Guards {
     /// Guards from what is loaded; `owners` and `failures` must hold every plugin with a granted hook.
@@ -40,7 +46,8 @@ impl Guards {
                 all.extend(handlers::granted(entry, loaded, config, &granted));
             }
         }
-        Self { handlers: Handlers::new(all), missing: missing_guards(snapshot, owners, failures) }
+        let missing = missing_guards(snapshot, owners, failures);
+        Self { handlers: Handlers::new(all), missing, strays: strays(snapshot, owners) }
     }
 
     /// What a failing handler of `before-prompt-build` does, by its plugin's entry.
@@ -183,4 +190,25 @@ fn missing_guards(
         }
     }
     missing
+}
+
+/// Tools that a handler is about and nothing has: a slip, or a plugin that is not installed.
+fn strays(snapshot: &Snapshot, owners: &BTreeMap<PluginId, Arc<Loaded>>) -> Vec<Diagnostic> {
+    let known: HashSet<&str> = snapshot.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    let mut findings = Vec::new();
+    for (id, loaded) in owners {
+        let handlers = loaded.registration.handlers.iter();
+        let named =
+            handlers.flat_map(|handler| handler.options.tools.iter().map(move |tool| (handler.hook, tool)));
+        for (hook, tool) in named.filter(|(_, tool)| !known.contains(tool.as_str())).take(MAX_STRAYS) {
+            let meant = text::suggest(tool, known.iter().copied());
+            let hint = meant.map_or_else(
+                || "install the plugin that has it, or take it out of the handler's tools".to_owned(),
+                |meant| format!("did you mean `{meant}`?"),
+            );
+            let message = format!("a `{hook}` handler of `{id}` is about `{tool}`, which nothing has");
+            findings.push(Diagnostic::new(Code::HookUnmatched, id, message, hint));
+        }
+    }
+    findings
 }
