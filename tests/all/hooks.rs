@@ -6,138 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlock_core::{
-    AnswerError, ApprovalAnswer, ApprovalAsk, ApprovalDecision, ApprovalDesk, ApprovalQuestion,
-    ApprovalRequest, ApprovalSeverity, Approver, Call, CallKind, Config, GateVerdict, GrantScope, HookEvent,
-    HookName, HookOptions, HookOutcome, Host, HostBuilder, Message, MessageChange, MessageVerdict,
-    NativeCall, NativeHook, NativeTool, Outcome, PersistChange, PromptChanges, Role, RunContext,
-    SessionEvent, Surface, ToolAttempt, ToolDescriptor, ToolEnd, ToolError, ToolMetadata, ToolResult,
-    ToolVerdict, TranscriptMessage, TrustedPolicy,
+    ApprovalDecision, Call, CallKind, Config, GrantScope, HookEvent, HookName, HookOptions, HookOutcome,
+    HostBuilder, NativeHook, PersistChange, PromptChanges, RunContext, ToolAttempt, ToolEnd, ToolResult,
+    ToolVerdict, TrustedPolicy,
 };
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::scripted::{Scripted, descriptor};
+use crate::judged::{Answers, Does, Note, ask, before, call, host, surface, trail};
 use crate::support::{builder, end, text};
-
-/// A handler that does what its function says.
-struct Does<F> {
-    name: &'static str,
-    hook: HookName,
-    options: HookOptions,
-    act: F,
-}
-
-impl<F> std::fmt::Debug for Does<F> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name)
-    }
-}
-
-impl<F: Fn(HookEvent) -> Result<HookOutcome, String> + Send + Sync> NativeHook for Does<F> {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn hook(&self) -> HookName {
-        self.hook
-    }
-
-    fn options(&self) -> HookOptions {
-        self.options.clone()
-    }
-
-    fn handle(
-        &self,
-        event: HookEvent,
-        _: Option<Arc<RunContext>>,
-    ) -> BoxFuture<'_, Result<HookOutcome, String>> {
-        Box::pin(async { (self.act)(event) })
-    }
-}
-
-fn before<F: Fn(ToolAttempt) -> ToolVerdict + Send + Sync>(
-    name: &'static str,
-    priority: i32,
-    verdict: F,
-) -> Does<impl Fn(HookEvent) -> Result<HookOutcome, String> + Send + Sync> {
-    let act = move |event| match event {
-        HookEvent::BeforeToolCall(attempt) => Ok(HookOutcome::Tool(verdict(attempt))),
-        other => Err(format!("{other:?}")),
-    };
-    Does {
-        name,
-        hook: HookName::BeforeToolCall,
-        options: HookOptions { priority, ..HookOptions::default() },
-        act,
-    }
-}
-
-fn ask(offered: &[ApprovalDecision], scope: GrantScope, timeout: Option<Duration>) -> ToolVerdict {
-    let request = ApprovalRequest {
-        title: "May it?".to_owned(),
-        description: "It wants to.".to_owned(),
-        severity: ApprovalSeverity::Warning,
-        timeout,
-        offered: offered.to_vec(),
-        scope,
-    };
-    ToolVerdict::RequireApproval(ApprovalAsk { request, rewrite: None })
-}
-
-/// Says what it was called with, and keeps it.
-#[derive(Debug, Clone, Default)]
-struct Note {
-    calls: Arc<Mutex<Vec<Value>>>,
-}
-
-impl NativeTool for Note {
-    fn descriptor(&self) -> ToolDescriptor {
-        let parameters = json!({
-            "properties": { "text": { "type": "string" }, "n": { "type": "integer" }, "end": { "type": "string" } },
-            "additionalProperties": false,
-        });
-        ToolDescriptor { parameters: parameters.to_string(), ..descriptor("note") }
-    }
-
-    fn metadata(&self) -> ToolMetadata {
-        ToolMetadata { side_effecting: true, ..ToolMetadata::default() }
-    }
-
-    fn execute(&self, call: NativeCall) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
-        Box::pin(async move {
-            self.calls.lock().unwrap().push(call.arguments.clone());
-            match call.arguments["end"].as_str() {
-                Some("panic") => panic!("it broke"),
-                Some("fail") => Err(ToolError::Unavailable("no".to_owned())),
-                Some("wait") => std::future::pending().await,
-                _ => Ok(ToolResult {
-                    content: ToolResult::text(call.arguments.to_string()).content,
-                    details: Some(call.arguments),
-                }),
-            }
-        })
-    }
-}
-
-fn host(note: &Note) -> HostBuilder {
-    Host::builder().sandbox(Scripted).native_tool(note.clone())
-}
-
-async fn surface(builder: HostBuilder) -> Surface {
-    let mut run = RunContext::new("writer");
-    run.interactive = true;
-    builder.build().await.unwrap().assemble(run).await
-}
-
-async fn call(surface: &Surface, arguments: Value) -> Outcome {
-    surface.call(Call::new("note", arguments)).await
-}
-
-/// The trail as words.
-fn trail(outcome: &Outcome) -> Vec<String> {
-    outcome.trail.iter().map(|entry| format!("{} {}", entry.by, entry.decision)).collect()
-}
 
 #[tokio::test]
 async fn handlers_run_by_priority_and_each_sees_what_the_ones_before_made() {
@@ -314,135 +192,6 @@ async fn trusted_policies_come_first_and_passing_never_ends_their_chain() {
     assert_eq!((outcome.kind, note.calls.lock().unwrap().len()), (CallKind::Blocked, 0));
 }
 
-/// Answers at once, and keeps the questions.
-#[derive(Debug, Clone)]
-struct Answers {
-    decision: Option<ApprovalDecision>,
-    questions: Arc<Mutex<Vec<ApprovalQuestion>>>,
-}
-
-impl Answers {
-    fn with(decision: Option<ApprovalDecision>) -> Self {
-        Self { decision, questions: Arc::default() }
-    }
-}
-
-impl Approver for Answers {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, String>> {
-        self.questions.lock().unwrap().push(question);
-        match self.decision {
-            Some(decision) => Box::pin(async move { Ok(ApprovalAnswer { decision, by: "ada".to_owned() }) }),
-            None => Box::pin(std::future::pending()),
-        }
-    }
-}
-
-#[tokio::test]
-async fn all_who_ask_become_one_question_on_the_final_arguments() {
-    use ApprovalDecision::{AllowAlways, AllowOnce, Deny};
-    let (note, answers) = (Note::default(), Answers::with(Some(AllowOnce)));
-    let builder = host(&note)
-        .approver(answers.clone())
-        .hook(before("rewrites", 9, |_| ToolVerdict::Rewrite(json!({ "n": 2 }))))
-        .hook(before("asks", 8, |_| {
-            ask(&[AllowOnce, AllowAlways], GrantScope::Tool, Some(Duration::from_secs(9)))
-        }))
-        .hook(before("too-late", 7, |_| ToolVerdict::Rewrite(json!({ "n": 3 }))))
-        .hook(before("asks-too", 6, |_| ask(&[AllowOnce], GrantScope::Arguments, None)));
-    let outcome = call(&surface(builder).await, json!({ "n": 1 })).await;
-    assert_eq!(outcome.kind, CallKind::Completed, "{}", end(&outcome));
-    let questions = answers.questions.lock().unwrap();
-    let [question] = questions.as_slice() else { panic!("{questions:?}") };
-    assert_eq!(question.arguments, json!({ "n": 2 }));
-    assert_eq!(question.written, Some(json!({ "n": 1 })));
-    assert_eq!(question.offered, [AllowOnce, Deny]);
-    assert_eq!((question.scope, question.timeout), (GrantScope::Arguments, Duration::from_secs(9)));
-    let askers: Vec<_> = question.reasons.iter().map(|reason| reason.asker.as_str()).collect();
-    assert_eq!(askers, ["asks", "asks-too"]);
-    assert_eq!(
-        note.calls.lock().unwrap().as_slice(),
-        std::slice::from_ref(&question.arguments),
-        "what was approved is what ran"
-    );
-    assert!(trail(&outcome).contains(&"too-late rewrite-ignored".to_owned()));
-}
-
-#[tokio::test]
-async fn only_an_offered_yes_lets_a_call_go_on() {
-    use ApprovalDecision::{AllowAlways, AllowOnce, Deny};
-    let cases: [(Option<ApprovalDecision>, &[ApprovalDecision], CallKind); 7] = [
-        (Some(AllowOnce), &[], CallKind::Completed),
-        (Some(AllowAlways), &[], CallKind::Completed),
-        (Some(Deny), &[], CallKind::ApprovalDenied),
-        (Some(AllowAlways), &[AllowOnce], CallKind::ApprovalDenied),
-        (Some(AllowOnce), &[AllowAlways], CallKind::ApprovalDenied),
-        (Some(AllowOnce), &[Deny], CallKind::ApprovalDenied),
-        (None, &[], CallKind::ApprovalDenied),
-    ];
-    for (decision, offered, expected) in cases {
-        let note = Note::default();
-        let offered_here = offered.to_vec();
-        let builder = host(&note).approver(Answers::with(decision)).hook(before("asks", 0, move |_| {
-            ask(&offered_here, GrantScope::Arguments, Some(Duration::from_millis(60)))
-        }));
-        let outcome = call(&surface(builder).await, json!({})).await;
-        assert_eq!(outcome.kind, expected, "{decision:?} of {offered:?}: {}", end(&outcome));
-        assert_eq!(note.calls.lock().unwrap().len(), usize::from(expected == CallKind::Completed));
-    }
-    let asks = || before("asks", 0, |_| ask(&[], GrantScope::Arguments, None));
-    let outcome = call(&surface(host(&Note::default()).hook(asks())).await, json!({})).await;
-    assert_eq!(outcome.kind, CallKind::ApprovalUnavailable);
-    let builder = host(&Note::default()).hook(asks()).approver(Answers::with(Some(AllowOnce)));
-    let alone = builder.build().await.unwrap().assemble(RunContext::new("writer")).await;
-    assert_eq!(call(&alone, json!({})).await.kind, CallKind::ApprovalUnavailable);
-}
-
-#[tokio::test]
-async fn a_standing_approval_covers_what_it_was_given_for() {
-    let (note, answers) = (Note::default(), Answers::with(Some(ApprovalDecision::AllowAlways)));
-    let scope = Arc::new(Mutex::new(GrantScope::Arguments));
-    let scope_here = Arc::clone(&scope);
-    let builder = host(&note)
-        .approver(answers.clone())
-        .hook(before("asks", 0, move |_| ask(&[], *scope_here.lock().unwrap(), None)));
-    let surface = surface(builder).await;
-    let asked = || answers.questions.lock().unwrap().len();
-    call(&surface, json!({ "n": 1, "text": "a" })).await;
-    call(&surface, json!({ "text": "a", "n": 1 })).await;
-    assert_eq!(asked(), 1, "the same arguments in another order");
-    call(&surface, json!({ "n": 2 })).await;
-    assert_eq!(asked(), 2);
-    *scope.lock().unwrap() = GrantScope::Tool;
-    call(&surface, json!({ "n": 3 })).await;
-    call(&surface, json!({ "n": 4 })).await;
-    assert_eq!((asked(), note.calls.lock().unwrap().len()), (3, 5));
-}
-
-#[tokio::test]
-async fn a_question_on_the_desk_is_answered_once() {
-    let (note, desk) = (Note::default(), ApprovalDesk::default());
-    let builder = host(&note)
-        .approver(desk.clone())
-        .hook(before("asks", 0, |_| ask(&[], GrantScope::Arguments, Some(Duration::from_secs(20)))));
-    let surface = surface(builder).await;
-    let (outcome, answers) = tokio::join!(call(&surface, json!({ "n": 1 })), async {
-        let pending = desk.next().await;
-        assert_eq!(desk.pending(), std::slice::from_ref(&pending));
-        let first = desk.answer(pending.id, ApprovalDecision::AllowOnce, "ada");
-        (
-            first,
-            desk.answer(pending.id, ApprovalDecision::Deny, "bob"),
-            desk.answer(99, ApprovalDecision::AllowOnce, "eve"),
-        )
-    });
-    assert_eq!(outcome.kind, CallKind::Completed);
-    assert_eq!(answers, (Ok(()), Err(AnswerError::AlreadyDecided), Err(AnswerError::Unknown)));
-    // A call that nobody waits for any more takes its question away.
-    let waiting = tokio::time::timeout(Duration::from_millis(50), call(&surface, json!({ "n": 2 }))).await;
-    assert!(waiting.is_err() && desk.pending().is_empty());
-    assert_eq!(desk.answer(1, ApprovalDecision::AllowOnce, "ada"), Err(AnswerError::AlreadyDecided));
-}
-
 #[tokio::test]
 async fn what_is_kept_is_what_redactors_leave_and_nothing_if_one_fails() {
     fn redact(event: HookEvent) -> Result<HookOutcome, String> {
@@ -485,39 +234,6 @@ async fn what_is_kept_is_what_redactors_leave_and_nothing_if_one_fails() {
             let record = serde_json::to_string(&outcome.record).unwrap();
             assert!(!record.contains("ZZ-0001") && record.contains("withheld"), "{record}");
         }
-    }
-}
-
-#[tokio::test]
-async fn a_turn_that_a_handler_prepares_has_context_and_fewer_tools() {
-    let prompt = |name, changes: Result<PromptChanges, String>| Does {
-        name,
-        hook: HookName::BeforePromptBuild,
-        options: HookOptions::default(),
-        act: move |_| changes.clone().map(HookOutcome::Prompt),
-    };
-    let allow = |names: &[&str]| PromptChanges {
-        prepend_context: Some("first".to_owned()),
-        append_context: None,
-        tools_allow: Some(names.iter().map(ToString::to_string).collect()),
-    };
-    let tools =
-        |surface: &Surface| surface.tools().map(|exposed| exposed.tool.name.to_string()).collect::<Vec<_>>();
-    let two =
-        || host(&Note::default()).native_tool(crate::scripted::Native { name: "read", ..Default::default() });
-    let turn =
-        surface(two().hook(prompt("narrows", Ok(allow(&["no*", "exec"]))))).await.prepare("hello").await;
-    assert_eq!(
-        (tools(&turn.surface), turn.prepend_context),
-        (vec!["note".to_owned()], vec!["first".to_owned()])
-    );
-    let both = two().hook(prompt("one", Ok(allow(&["note"])))).hook(prompt("two", Ok(allow(&["read"]))));
-    assert_eq!(tools(&surface(both).await.prepare("hello").await.surface), [""; 0]);
-    for broken in [Err("no".to_owned()), Ok(allow(&["[bad"]))] {
-        let turn = surface(two().hook(prompt("broken", broken))).await.prepare("hello").await;
-        assert_eq!(tools(&turn.surface), [""; 0], "nobody knows what it would have taken away");
-        assert!(turn.prepend_context.is_empty());
-        assert!(turn.surface.diagnostics().iter().any(|found| found.code.as_str() == "hook-failed"));
     }
 }
 
@@ -622,7 +338,7 @@ async fn every_accepted_call_has_one_chain_before_and_one_word_after() {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Does0 {
+enum Act {
     Pass,
     Rewrite(i64),
     Block,
@@ -637,8 +353,8 @@ proptest! {
         handlers in proptest::collection::vec(
             (
                 prop_oneof![
-                    3 => Just(Does0::Pass), 3 => (0..9_i64).prop_map(Does0::Rewrite), 1 => Just(Does0::Block),
-                    1 => Just(Does0::Ask), 1 => Just(Does0::Fail)
+                    3 => Just(Act::Pass), 3 => (0..9_i64).prop_map(Act::Rewrite), 1 => Just(Act::Block),
+                    1 => Just(Act::Ask), 1 => Just(Act::Fail)
                 ],
                 -3..3_i32,
             ),
@@ -653,11 +369,11 @@ proptest! {
         let mut builder = host(&note).approver(answers.clone());
         for (place, (does, priority)) in handlers.iter().copied().enumerate() {
             let act = move |_| Ok(HookOutcome::Tool(match does {
-                Does0::Pass => ToolVerdict::Pass,
-                Does0::Rewrite(n) => ToolVerdict::Rewrite(json!({ "n": n })),
-                Does0::Block => ToolVerdict::Block("no".to_owned()),
-                Does0::Ask => ask(&[], GrantScope::Arguments, None),
-                Does0::Fail => return Err("broken".to_owned()),
+                Act::Pass => ToolVerdict::Pass,
+                Act::Rewrite(n) => ToolVerdict::Rewrite(json!({ "n": n })),
+                Act::Block => ToolVerdict::Block("no".to_owned()),
+                Act::Ask => ask(&[], GrantScope::Arguments, None),
+                Act::Fail => return Err("broken".to_owned()),
             }));
             let options = HookOptions { priority, ..HookOptions::default() };
             builder = builder.hook(Does { name: NAMES[place], hook: HookName::BeforeToolCall, options, act });
@@ -669,11 +385,11 @@ proptest! {
         let (mut n, mut asked, mut blocked) = (-1, false, false);
         for (_, (does, _)) in ordered {
             match does {
-                Does0::Pass => {}
-                Does0::Rewrite(to) if !asked => n = *to,
-                Does0::Rewrite(_) => {}
-                Does0::Ask => asked = true,
-                Does0::Block | Does0::Fail => { blocked = true; break; }
+                Act::Pass => {}
+                Act::Rewrite(to) if !asked => n = *to,
+                Act::Rewrite(_) => {}
+                Act::Ask => asked = true,
+                Act::Block | Act::Fail => { blocked = true; break; }
             }
         }
         let runs = !blocked && (!asked || approved);
@@ -686,78 +402,4 @@ proptest! {
             prop_assert_eq!(question.arguments.to_string(), ran[0].to_string());
         }
     }
-}
-
-#[tokio::test]
-async fn an_embedder_s_own_events_have_one_typed_call_each() {
-    let does = |name, hook, act: fn(HookEvent) -> Result<HookOutcome, String>| Does {
-        name,
-        hook,
-        options: HookOptions::default(),
-        act,
-    };
-    let message = || Message {
-        channel: "slack".to_owned(),
-        sender: None,
-        recipient: Some("#all".to_owned()),
-        body: "hello".to_owned(),
-        metadata: None,
-    };
-    let run = Arc::new(RunContext::new("writer"));
-    let change = |event: HookEvent| {
-        let HookEvent::MessageSending(message) = event else { return Err("?".to_owned()) };
-        let body = format!("{}!", message.body);
-        Ok(HookOutcome::Message(MessageVerdict::Replace(MessageChange { body, metadata: None })))
-    };
-    let fail = |_: HookEvent| Err("broken".to_owned());
-    let cancel = |_: HookEvent| Ok(HookOutcome::Message(MessageVerdict::Cancel("not now".to_owned())));
-    let sending = HookName::MessageSending;
-
-    // A modifier that fails is passed over; what it got goes on.
-    let host = host(&Note::default()).hook(does("a", sending, change)).hook(does("b", sending, fail));
-    let host = host.hook(does("c", sending, change)).build().await.unwrap();
-    let sent = host.message_sending(message(), &run).await.unwrap();
-    assert_eq!((sent.body.as_str(), sent.recipient.as_deref()), ("hello!!", Some("#all")));
-    let host = self::host(&Note::default()).hook(does("a", sending, cancel)).hook(does("b", sending, change));
-    let cancelled = host.build().await.unwrap().message_sending(message(), &run).await.unwrap_err();
-    assert_eq!((cancelled.by.as_str(), cancelled.reason.as_str()), ("a", "not now"));
-
-    // Gates fail closed.
-    let gate = |act| does("gate", HookName::BeforeAgentRun, act);
-    let block = |_: HookEvent| Ok(HookOutcome::Gate(GateVerdict::Block("no".to_owned())));
-    let pass = |_: HookEvent| Ok(HookOutcome::None);
-    for (act, expected) in [
-        (pass as fn(HookEvent) -> Result<HookOutcome, String>, Ok(())),
-        (block, Err("no")),
-        (fail, Err("failed: broken")),
-    ] {
-        let host = self::host(&Note::default()).hook(gate(act)).build().await.unwrap();
-        let answer = host.before_agent_run("hello", &run).await;
-        assert_eq!(answer.as_ref().map(|()| ()).map_err(|blocked| blocked.reason.as_str()), expected);
-    }
-    let guarded = "[plugins.entries.gone.grants]\nhooks = [\"before-agent-run\", \"before-message-write\"]";
-    let config = Config::from_toml(guarded.as_bytes(), "airlock.toml".as_ref()).unwrap();
-    let host = self::host(&Note::default()).config(config).build().await.unwrap();
-    assert_eq!(host.before_agent_run("hello", &run).await.unwrap_err().by, "gone");
-    let written = TranscriptMessage { role: Role::User, call_id: None, body: Vec::new(), details: None };
-    assert!(host.before_message_write(written.clone(), &run).await.is_err(), "withheld");
-
-    // Observers are told, and a shutdown waits for them.
-    let told = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&told);
-    let observe = Does {
-        name: "observe",
-        hook: HookName::SessionStart,
-        options: HookOptions::default(),
-        act: move |_| {
-            counter.fetch_add(1, Ordering::Relaxed);
-            Ok(HookOutcome::None)
-        },
-    };
-    let host = self::host(&Note::default()).hook(observe).build().await.unwrap();
-    let event = SessionEvent { session: "s".to_owned(), reason: "new".to_owned() };
-    host.session_start(event, Some(&run)).await;
-    host.shutdown(Duration::from_secs(5)).await.unwrap();
-    assert_eq!(told.load(Ordering::Relaxed), 1);
-    assert_eq!(host.before_message_write(written.clone(), &run).await.unwrap(), written);
 }

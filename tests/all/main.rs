@@ -10,6 +10,7 @@
     reason = "a test binary"
 )]
 
+mod approvals;
 mod calls;
 mod command_line;
 mod compile_cache;
@@ -20,6 +21,7 @@ mod factories;
 mod generated;
 mod hooks;
 mod hostile_hooks;
+mod judged;
 mod limits;
 mod many_calls;
 mod many_plugins;
@@ -34,3 +36,4 @@ mod reload;
 mod scripted;
 mod support;
 mod surface;
+mod turns;

@@ -1,0 +1,212 @@
+//! What a host is made from: an embedder hands it in piece by piece, and a host that can be used leaves, or one error.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::{Host, MAX_DETACHED, NativeRegistration, Parts, Shared};
+use crate::audit::{MemoryStore, Store};
+use crate::call::{Approver, Repetitions, TrustedPolicy};
+use crate::catalog::MissingConfiguration;
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Config, PolicyEntry};
+use crate::discover::PluginRoot;
+use crate::error::Error;
+use crate::hooks::NativeHook;
+use crate::id::ToolName;
+use crate::limits::Limits;
+use crate::native::NativeTool;
+use crate::plugin::Sandbox;
+use crate::tool::Tool;
+
+/// How long an assembly waits for a plugin that is still compiling: a person waits two seconds without wondering.
+const DEFAULT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Collects what a host is made from.
+#[derive(Debug)]
+pub struct HostBuilder {
+    sandbox: Option<Arc<dyn Sandbox>>,
+    roots: Vec<PluginRoot>,
+    natives: Vec<Arc<dyn NativeTool>>,
+    hooks: Vec<Arc<dyn NativeHook>>,
+    policies: Vec<Arc<dyn TrustedPolicy>>,
+    approver: Option<Arc<dyn Approver>>,
+    store: Option<Arc<dyn Store>>,
+    config: Config,
+    limits: Option<Limits>,
+    patience: Duration,
+    clock: Arc<dyn Clock>,
+    configuration: MissingConfiguration,
+}
+
+impl HostBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            sandbox: None,
+            roots: Vec::new(),
+            natives: Vec::new(),
+            hooks: Vec::new(),
+            policies: Vec::new(),
+            approver: None,
+            store: None,
+            config: Config::default(),
+            limits: None,
+            patience: DEFAULT_PATIENCE,
+            clock: Arc::new(SystemClock::default()),
+            configuration: MissingConfiguration::Refuse,
+        }
+    }
+
+    /// Where components run. Required.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: impl Sandbox + 'static) -> Self {
+        self.sandbox = Some(Arc::new(sandbox));
+        self
+    }
+
+    /// What the operator decided; its plugin roots come in addition to those added here.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Adds a folder in which plugins are installed.
+    #[must_use]
+    pub fn plugin_root(mut self, root: PluginRoot) -> Self {
+        self.roots.push(root);
+        self
+    }
+
+    /// Adds a tool of the embedder's own.
+    #[must_use]
+    pub fn native_tool(mut self, tool: impl NativeTool + 'static) -> Self {
+        self.natives.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds tools of the embedder's own that are made together, such as a set of file tools.
+    #[must_use]
+    pub fn native_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn NativeTool>>) -> Self {
+        self.natives.extend(tools);
+        self
+    }
+
+    /// Adds a handler of the embedder's own. It sees everything that its hook is about.
+    #[must_use]
+    pub fn hook(mut self, hook: impl NativeHook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a policy that judges every accepted call before any hook does, after those added before.
+    #[must_use]
+    pub fn trusted_policy(mut self, policy: impl TrustedPolicy + 'static) -> Self {
+        self.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Who is asked when a policy or a hook wants an approval. Without one such calls are refused.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Where records and standing approvals are kept; in memory by default.
+    #[must_use]
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Upper limits of every invocation, in place of the configuration's; manifests can only lower them.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// How long an assembly waits for a plugin that is still compiling (2 s by default) before leaving it out.
+    #[must_use]
+    pub fn load_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// What the host takes for the time; the system's clocks by default.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Loads plugins whose schema wants configuration that nobody wrote, as their author's check does.
+    #[must_use]
+    pub fn overlook_missing_configuration(mut self) -> Self {
+        self.configuration = MissingConfiguration::Overlook;
+        self
+    }
+
+    /// Reads the roots and settles the catalogue. Runs no plugin code.
+    ///
+    /// # Errors
+    /// If no sandbox was given, a limit makes no sense, or a native tool's descriptor breaks a rule. Problems with
+    /// plugins are not errors but diagnostics.
+    pub async fn build(self) -> Result<Host, Error> {
+        let Some(sandbox) = self.sandbox else {
+            return Err(Error::configuration("the host has no sandbox: give one to `HostBuilder::sandbox`"));
+        };
+        let parts = Parts {
+            sandbox,
+            roots: self.roots,
+            natives: accept_natives(&self.natives)?,
+            hooks: self.hooks,
+            policies: self.policies,
+            approver: self.approver,
+            store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
+            limits: self.limits,
+            patience: self.patience,
+            clock: self.clock,
+            configuration: self.configuration,
+        };
+        let first = parts.snapshot(self.config, None)?;
+        let (current, calls) = (RwLock::new(Arc::new(first)), AtomicU64::new(0));
+        let detached = Arc::new(Semaphore::new(MAX_DETACHED as usize));
+        let (failures, repetitions) = (Mutex::default(), Repetitions::default());
+        Ok(Host(Arc::new(Shared { parts, current, calls, detached, repetitions, failures })))
+    }
+}
+
+fn accept_natives(natives: &[Arc<dyn NativeTool>]) -> Result<Vec<Arc<NativeRegistration>>, Error> {
+    let mut accepted: Vec<Arc<NativeRegistration>> = Vec::new();
+    for implementation in natives {
+        let descriptor = implementation.descriptor();
+        let name = ToolName::parse(&descriptor.name)
+            .map_err(|problem| Error::configuration(format!("a native tool: {problem}")))?;
+        if accepted.iter().any(|known| known.tool.name == name) {
+            return Err(Error::configuration(format!("two native tools are named `{name}`; rename one")));
+        }
+        let tool = Tool::accept(name.clone(), &descriptor)
+            .map_err(|cause| Error::configuration(format!("the native tool `{name}` is refused: {cause}")))?;
+        let mut groups = Vec::new();
+        for group in implementation.groups() {
+            let entry = PolicyEntry::parse(&format!("group:{group}")).ok();
+            let canonical = entry.as_ref().and_then(|entry| entry.as_str().strip_prefix("group:"));
+            match canonical.filter(|group| *group != "plugins") {
+                Some(canonical) => groups.push(canonical.to_owned()),
+                None => {
+                    let message =
+                        format!("the native tool `{name}` is in the group `{group}`, which cannot be one");
+                    return Err(Error::configuration(message));
+                }
+            }
+        }
+        let (tool, implementation) = (Arc::new(tool), Arc::clone(implementation));
+        let metadata = implementation.metadata();
+        accepted.push(Arc::new(NativeRegistration { tool, descriptor, metadata, groups, implementation }));
+    }
+    Ok(accepted)
+}
