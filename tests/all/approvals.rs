@@ -93,6 +93,50 @@ async fn a_standing_approval_covers_what_it_was_given_for() {
 }
 
 #[tokio::test]
+async fn a_standing_approval_is_one_person_s_in_one_channel() {
+    let (note, answers) = (Note::default(), Answers::with(Some(ApprovalDecision::AllowAlways)));
+    let asks = before("asks", 0, |_| ask(&[], GrantScope::Tool, None));
+    let host = host(&note).approver(answers.clone()).hook(asks).build().await.unwrap();
+    let speakers = [
+        ("slack", None, "U42", 1),
+        ("slack", None, "U42", 1),
+        ("chat", None, "U42", 2),
+        ("slack", Some("work"), "U42", 3),
+        ("slack", None, "work:U42", 4),
+        ("slack", None, "U43", 5),
+        ("slack", Some("work"), "U42", 5),
+    ];
+    for (name, account, sender, asked) in speakers {
+        let channel = json!({ "name": name, "account": account });
+        let run = json!({
+            "agent": "writer", "interactive": true, "channel": channel, "requester": { "sender": sender },
+        });
+        let run = RunContext::from_json(run.to_string().as_bytes(), "run.json".as_ref()).unwrap();
+        let outcome = call(&host.assemble(run).await, json!({})).await;
+        assert_eq!(outcome.kind, CallKind::Completed, "{}", end(&outcome));
+        assert_eq!(answers.questions.lock().unwrap().len(), asked, "{name} {account:?} {sender}");
+    }
+}
+
+#[tokio::test]
+async fn the_shortest_time_to_answer_counts_and_who_names_none_means_the_default() {
+    for (first, second, expected) in [(None, Some(300), 120), (Some(9), None, 9), (Some(700), Some(900), 600)]
+    {
+        let answers = Answers::with(Some(ApprovalDecision::AllowOnce));
+        let asks = |name, seconds: Option<u64>| {
+            before(name, 0, move |_| ask(&[], GrantScope::Arguments, seconds.map(Duration::from_secs)))
+        };
+        let builder = host(&Note::default())
+            .approver(answers.clone())
+            .hook(asks("one", first))
+            .hook(asks("two", second));
+        call(&surface(builder).await, json!({})).await;
+        let asked = answers.questions.lock().unwrap();
+        assert_eq!(asked[0].timeout, Duration::from_secs(expected), "{first:?} {second:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_question_on_the_desk_is_answered_once() {
     let (note, desk) = (Note::default(), ApprovalDesk::default());
     let builder = host(&note)

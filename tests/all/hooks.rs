@@ -192,6 +192,50 @@ async fn trusted_policies_come_first_and_passing_never_ends_their_chain() {
     assert_eq!((outcome.kind, note.calls.lock().unwrap().len()), (CallKind::Blocked, 0));
 }
 
+#[derive(Debug)]
+struct Hangs;
+
+impl TrustedPolicy for Hangs {
+    fn name(&self) -> &str {
+        "hangs"
+    }
+
+    fn judge(&self, _: ToolAttempt, _: Arc<RunContext>) -> BoxFuture<'_, Result<ToolVerdict, String>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trusted_policy_that_gives_no_answer_blocks() {
+    let note = Note::default();
+    let outcome = call(&surface(host(&note).trusted_policy(Hangs)).await, json!({})).await;
+    let detail = outcome.error.as_ref().and_then(|error| error.detail.as_deref());
+    assert_eq!((outcome.kind, detail), (CallKind::Blocked, Some("`hangs` did not answer within 15000 ms")));
+    assert!(note.calls.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn how_a_handler_failed_last_can_be_seen_whatever_its_hook() {
+    let fail = |hook| Does {
+        name: "broken",
+        hook,
+        options: HookOptions::default(),
+        act: |_: HookEvent| Err("no disk".to_owned()),
+    };
+    let builder = host(&Note::default());
+    let builder = builder.hook(fail(HookName::AfterToolCall)).hook(fail(HookName::ToolResultPersist));
+    let gated = host(&Note::default()).hook(fail(HookName::BeforeToolCall)).build().await.unwrap();
+    for host in [builder.build().await.unwrap(), gated] {
+        call(&host.assemble(RunContext::new("writer")).await, json!({})).await;
+        host.shutdown(Duration::from_secs(5)).await.unwrap();
+        let hooks = host.hooks().await;
+        assert!(!hooks.is_empty());
+        for hook in hooks {
+            assert_eq!(hook.last_failure.as_deref(), Some("failed: no disk"), "{}", hook.hook);
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_is_kept_is_what_redactors_leave_and_nothing_if_one_fails() {
     fn redact(event: HookEvent) -> Result<HookOutcome, String> {
@@ -249,6 +293,7 @@ async fn a_model_that_repeats_itself_is_stopped_where_the_operator_wants_that() 
         }
         let again = call(&surface, json!({ "text": "a", "n": 1 })).await;
         assert_eq!(again.kind, last, "{text}: {}", end(&again));
+        assert_eq!(call(&surface, json!({ "text": "a", "n": 1 })).await.kind, last, "and stays so");
         assert_eq!(
             call(&surface, json!({ "n": 2 })).await.kind,
             CallKind::Completed,

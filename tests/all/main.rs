@@ -34,6 +34,7 @@ mod records;
 mod registration;
 mod reload;
 mod scripted;
+mod shutdown;
 mod support;
 mod surface;
 mod turns;

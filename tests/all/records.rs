@@ -163,7 +163,7 @@ async fn without_a_record_there_is_no_side_effect_and_nothing_else_is_held_up() 
     store.is_broken.store(false, Ordering::Relaxed);
     assert_eq!(surface.call(Call::new("effect", json!({}))).await.kind, CallKind::Completed);
     host.shutdown(Duration::from_secs(5)).await.unwrap();
-    assert_eq!(surface.call(Call::new("effect", json!({}))).await.kind, CallKind::AuditUnavailable);
+    assert_eq!(surface.call(Call::new("effect", json!({}))).await.kind, CallKind::Cancelled);
 }
 
 fn airlock(data: &Path) -> Command {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
-use airlock_core::{Call, Content, LogLevel, Outcome, ProgressSink, text};
+use airlock_core::{Call, Content, Outcome, ProgressSink, text};
 use tokio_util::sync::CancellationToken;
 
 use crate::approver::is_interactive;
@@ -33,6 +33,7 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
         }),
     );
     let call = if command.dry_run { call.dry_run() } else { call };
+    setup.host.start().await;
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_ok() {
             cancellation.cancel();
@@ -43,7 +44,7 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
         outcome = surface.call(call) => outcome,
         never = interrupt => match never {},
     };
-    show_log(&outcome);
+    outcome.log.iter().for_each(page::log_line);
     setup.close().await;
     match setup.format {
         Format::Json => page::json(&outcome)?,
@@ -70,19 +71,6 @@ fn bounded(source: impl std::io::Read) -> std::io::Result<String> {
         return Err(std::io::Error::other("there are more than 2 MiB; a call takes at most 1 MiB"));
     }
     String::from_utf8(text).map_err(|_| std::io::Error::other("the text is not UTF-8"))
-}
-
-fn show_log(outcome: &Outcome) {
-    for line in &outcome.log {
-        let level = match line.level {
-            LogLevel::Trace => "trace",
-            LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
-            LogLevel::Warn => "warn",
-            LogLevel::Error => "error",
-        };
-        page::note(format_args!("{FAINT}{level}: {}{FAINT:#}", text::single_line(&line.message)));
-    }
 }
 
 fn show(outcome: &Outcome) -> std::io::Result<()> {

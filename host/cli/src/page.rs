@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use airlock_core::{Diagnostic, Severity, text};
+use airlock_core::{Diagnostic, LogLevel, LogLine, Severity, text};
 use anstyle::{AnsiColor, Color, Style};
 use serde::Serialize;
 
@@ -55,6 +55,18 @@ fn write_json(plain: &str) -> io::Result<()> {
 /// Writes a line to standard error; one that nobody can read is no reason to fail.
 pub(crate) fn note(line: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// Writes what a plugin logged to standard error.
+pub(crate) fn log_line(line: &LogLine) {
+    let level = match line.level {
+        LogLevel::Trace => "trace",
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+    };
+    note(format_args!("{FAINT}{level}: {}{FAINT:#}", text::single_line(&line.message)));
 }
 
 /// Writes rows under headings; the last column is as long as it is.

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use airlock_core::{AtLeast, Config, Host, HostBuilder, Origin, PluginRoot};
+use airlock_core::{AtLeast, Config, Host, HostBuilder, LogSink, Origin, PluginRoot};
 use airlock_sandbox::{Sandbox, SandboxConfig};
 
 use crate::approver::CommandApprover;
@@ -34,7 +34,8 @@ pub(crate) struct Setup {
 pub(crate) async fn set_up(global: &Global, call: Option<&CallCommand>) -> Result<Setup, Failure> {
     let config = config(global)?;
     let (data, sandbox) = sandbox(global, &config)?;
-    let mut builder = Host::builder().sandbox(sandbox.clone()).load_patience(LOAD_PATIENCE);
+    let log = LogSink::new(|_, line| page::log_line(&line));
+    let mut builder = Host::builder().sandbox(sandbox.clone()).load_patience(LOAD_PATIENCE).on_log(log);
     // Only a call leaves records: looking at an installation must not need a folder that can be written.
     if let Some(call) = call {
         builder = builder

@@ -149,12 +149,14 @@ struct Identity {
 
 /// The checkpoints in their order.
 pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
-    let current = surface.host().current();
+    let host = surface.host();
+    let _at_work = host.at_work();
+    let current = host.current();
     let guards = current.guards().await;
     let contents = current.config.file().audit.contents;
     let is_loop_protected = current.config.file().loop_protection.enabled;
-    let mut ledger = Ledger::open(surface.host(), surface.run(), contents).await;
-    let mut trail = Trail::start(surface.host().clock());
+    let mut ledger = Ledger::open(host, surface.run(), contents).await;
+    let mut trail = Trail::start(host.clock());
     let (cancellation, is_dry) = (call.cancellation.clone(), call.is_dry);
 
     let (mut identity, accepted) = accept::accept(surface, call, &mut trail);
@@ -173,10 +175,9 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
         }
         approval::obtain(surface, call, &asks, is_dry, &mut trail).await
     };
-    let admitted = match cancellation.run_until_cancelled(gates).await {
-        Some(admitted) => admitted,
-        None => Err(Box::new(Executed::cancelled(&identity.tool))),
-    };
+    let gates = host.closing().run_until_cancelled(cancellation.run_until_cancelled(gates));
+    let admitted = gates.await.flatten();
+    let admitted = admitted.unwrap_or_else(|| Err(Box::new(Executed::cancelled(surface, &identity.tool))));
     let mut executed = match admitted {
         Ok(admitted) if is_dry => execute::not_run(&admitted, &mut trail),
         Ok(admitted) => execute::execute(surface, admitted, &mut ledger, &cancellation, &mut trail).await,

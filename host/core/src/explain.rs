@@ -277,7 +277,9 @@ fn explain_plugin(shown: String, surface: &Surface, plugins: &[PluginStatus]) ->
             Ok(None) => "it has no code to register".to_owned(),
             _ => format!("its code registered{}", reasons(surface, &id)),
         },
+        State::Exposed if declared == 0 => "it has no tools to put on a surface".to_owned(),
         State::Exposed => format!("{exposed} of its {declared} tools are on the surface of this run"),
+        State::Called | State::Executed if declared == 0 => "it has no tools to call".to_owned(),
         State::Called | State::Executed => "its exposed tools can be called".to_owned(),
     })
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use chain::{too_late, within};
 pub use emit::Blocked;
 pub use event::{
     AgentSummary, ApprovalAsk, ApprovalDecision, ApprovalRequest, ApprovalSeverity, GateVerdict, GrantScope,

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::join_all;
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use crate::audit::{AuditKind, AuditRow, Store};
 use crate::call::{Approver, Repetitions, TrustedPolicy};
@@ -23,13 +24,13 @@ use crate::diagnostic::Diagnostic;
 use crate::discover::{Origin, PluginRoot, discover};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
-use crate::hooks::{self, Guards, Handler, HookEvent, HookStatus, NativeHook};
+use crate::hooks::{self, Guards, Handler, HookEvent, HookStatus, NativeHook, within};
 use crate::id::{CallId, Digest, ToolName};
 use crate::limits::Limits;
 use crate::load::{Loaded, Loader};
 use crate::manifest::ToolMetadata;
 use crate::native::NativeTool;
-use crate::plugin::Sandbox;
+use crate::plugin::{LogSink, Sandbox};
 use crate::policy::Policy;
 use crate::result::unix_ms;
 use crate::run::RunContext;
@@ -38,8 +39,11 @@ use crate::tool::{Tool, ToolDescriptor};
 
 pub use builder::HostBuilder;
 
-/// How many tasks beside the callers a shutdown can count; the sandbox bounds how many guests run at once.
-const MAX_DETACHED: u32 = 1 << 20;
+/// How many calls and tasks a shutdown can count; the sandbox bounds how many guests run at once.
+const MAX_AT_WORK: u32 = 1 << 20;
+
+/// How long calls that a shutdown stops may take to end and to be put on record: a guest stops within a tick or two.
+const STOPPING: Duration = Duration::from_millis(500);
 
 /// Hosts plugins for agents. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -51,8 +55,12 @@ pub(crate) struct Shared {
     parts: Parts,
     current: RwLock<Arc<Snapshot>>,
     calls: AtomicU64,
-    /// A permit for each task that runs beside the callers.
-    detached: Arc<Semaphore>,
+    /// A permit for each call, and for each task that runs beside the callers.
+    at_work: Arc<Semaphore>,
+    /// Cancelled when a shutdown begins: no call begins any more, and nobody is asked.
+    closing: CancellationToken,
+    /// Cancelled when a shutdown has waited long enough: what runs is stopped.
+    stopping: CancellationToken,
     /// What was called lately, for loop protection.
     repetitions: Repetitions,
     /// How each handler failed last, by owner and number.
@@ -69,6 +77,7 @@ struct Parts {
     policies: Vec<Arc<dyn TrustedPolicy>>,
     approver: Option<Arc<dyn Approver>>,
     store: Arc<dyn Store>,
+    log: LogSink,
     limits: Option<Limits>,
     patience: Duration,
     clock: Arc<dyn Clock>,
@@ -189,12 +198,30 @@ impl Shared {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(key, reason.to_owned());
     }
 
+    /// Where handlers log that no call waits for.
+    pub(crate) fn log(&self) -> &LogSink {
+        &self.parts.log
+    }
+
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Something that a shutdown waits for until it is dropped. More than can be counted is not waited for.
+    pub(crate) fn at_work(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.at_work).try_acquire_owned().ok()
+    }
+
     /// Runs something beside the callers; a shutdown waits for it.
     pub(crate) fn detach(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
-        let permit = Arc::clone(&self.detached).try_acquire_owned();
+        let at_work = self.at_work();
         self.parts.sandbox.spawn(Box::pin(async move {
             task.await;
-            drop(permit);
+            drop(at_work);
         }));
     }
 }
@@ -259,24 +286,27 @@ impl Host {
         self.tell(HookEvent::HostStart, None).await;
     }
 
-    /// Waits for observers and records, then tells observers of `host-stop`: all within `patience`. Calls that are made
-    /// afterwards are not put on record, and those with side effects do not run.
+    /// Ends the host's work within `patience`. New calls, and those that wait for a gate or an answer, end as `cancelled`.
+    /// Observers of `host-stop` are told; they and calls that run may finish, and calls that do not are stopped. At last
+    /// the records are closed.
     ///
     /// # Errors
     /// If some of it was not done in time, with what.
     pub async fn shutdown(&self, patience: Duration) -> Result<(), Error> {
-        let clock = &self.0.parts.clock;
+        let (host, clock) = (&self.0, &self.0.parts.clock);
         let end = clock.monotonic().saturating_add(patience);
         let left = || end.saturating_sub(clock.monotonic());
+        host.closing.cancel();
         self.tell(HookEvent::HostStop, None).await;
-        let waiting = Arc::clone(&self.0.detached).acquire_many_owned(MAX_DETACHED);
-        let sleeping = self.0.parts.sandbox.sleep(left());
-        let observers = matches!(select(Box::pin(waiting), sleeping).await, Either::Left(_));
-        self.0.parts.store.close(left()).await.map_err(|error| Error::configuration(error.to_string()))?;
-        if observers {
+        let idle = || Arc::clone(&host.at_work).acquire_many_owned(MAX_AT_WORK);
+        let is_idle = within(&*host.parts.sandbox, left().saturating_sub(STOPPING), idle()).await.is_some();
+        host.stopping.cancel();
+        let is_idle = is_idle || within(&*host.parts.sandbox, left() / 2, idle()).await.is_some();
+        host.parts.store.close(left()).await.map_err(|error| Error::configuration(error.to_string()))?;
+        if is_idle {
             Ok(())
         } else {
-            Err(Error::configuration("observers of hooks were still at work when the time was up"))
+            Err(Error::configuration("calls or observers of hooks were still at work when the time was up"))
         }
     }
 

@@ -98,7 +98,8 @@ pub use manifest::{
 pub use native::{Binding, NativeCall, NativeTool};
 pub use plugin::{
     Answer, Bound, BoundDescriptor, Handled, Handling, Invocation, Invoked, LoadRequest, LogLevel, LogLine,
-    Materialisation, Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox, Stop, Usage,
+    LogSink, Materialisation, Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox,
+    Stop, Usage,
 };
 pub use policy::Capture;
 pub use registry::{

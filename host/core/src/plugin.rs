@@ -307,3 +307,29 @@ impl fmt::Debug for ProgressSink {
         formatter.write_str(if self.0.is_some() { "ProgressSink" } else { "ProgressSink(nowhere)" })
     }
 }
+
+type ReceiveLog = dyn Fn(&str, LogLine) + Send + Sync;
+
+/// Where lines go that a plugin logs beside a call: in an observer, say. By default nowhere.
+#[derive(Clone, Default)]
+pub struct LogSink(Option<Arc<ReceiveLog>>);
+
+impl LogSink {
+    /// Calls `receive` with the plugin's id and each line, when its handler is done. It must return at once.
+    pub fn new(receive: impl Fn(&str, LogLine) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(receive)))
+    }
+
+    /// Passes lines on.
+    pub(crate) fn send(&self, plugin: &str, lines: Vec<LogLine>) {
+        if let Some(receive) = &self.0 {
+            lines.into_iter().for_each(|line| receive(plugin, line));
+        }
+    }
+}
+
+impl fmt::Debug for LogSink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "LogSink" } else { "LogSink(nowhere)" })
+    }
+}

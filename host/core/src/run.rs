@@ -151,6 +151,16 @@ impl RunContext {
         Ok(run)
     }
 
+    /// Whose standing approvals the run uses: the requester's in this channel and account, else the session's. The sender,
+    /// whom strangers may name, comes last, so that no name can read as somebody else's channel.
+    pub(crate) fn owner(&self) -> String {
+        let Some(requester) = &self.requester else { return self.session_key.clone() };
+        let channel = self.channel.as_ref();
+        let name = channel.map_or("", |channel| channel.name.as_str());
+        let account = channel.and_then(|channel| channel.account.as_deref()).unwrap_or_default();
+        format!("{name}:{account}:{}", requester.sender)
+    }
+
     /// Where the file of the run says this, if it was read from one.
     pub(crate) fn location(&self, path: &[&str]) -> Option<Location> {
         // What a flag beside the file says is not in the file.

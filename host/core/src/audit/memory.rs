@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
@@ -12,11 +12,12 @@ use super::{AuditRow, Decided, Grant, GrantId, GrantKey, Reservation, Store, Sto
 /// How many rows are kept: what happened lately, in a few megabytes, however long the process runs.
 const MAX_ROWS: usize = 1_024;
 
-/// Keeps the last 1,024 rows and all grants in memory. The default of a host that was given no other store.
-#[derive(Debug, Default)]
+/// Keeps the last 1,024 rows and all grants in memory. The default of a host that was given no other store. Cheap to
+/// clone; all clones are one store.
+#[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
-    serial: AtomicU64,
-    kept: Mutex<Kept>,
+    serial: Arc<AtomicU64>,
+    kept: Arc<Mutex<Kept>>,
 }
 
 #[derive(Debug, Default)]

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
-
 use super::execute::Executed;
 use super::{CallStatus, Identity};
 use crate::hooks::{Guards, HookEvent, HookName, ToolCompletion, ToolEnd};
@@ -42,16 +40,6 @@ pub(super) fn tell(
         outcome,
         duration,
     };
-    let (host, run) = (Arc::clone(surface.host()), Arc::clone(surface.seen_run()));
-    let event = HookEvent::AfterToolCall(completion);
-    surface.host().detach(async move {
-        let asking = handlers
-            .iter()
-            .map(|handler| handler.ask(&**host.sandbox(), event.clone(), Some(Arc::clone(&run))));
-        for (handler, answered) in handlers.iter().zip(join_all(asking).await) {
-            if let Err(failed) = answered.outcome {
-                host.note_failure(handler, &failed.0);
-            }
-        }
-    });
+    let run = Some(Arc::clone(surface.seen_run()));
+    surface.host().tell(handlers, HookEvent::AfterToolCall(completion), run);
 }

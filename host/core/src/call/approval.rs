@@ -203,9 +203,9 @@ fn question(surface: &Surface, call: &AcceptedCall<'_>, asks: &[Ask], covers_too
         *decision == Deny
             || asks.iter().all(|ask| ask.request.offered.is_empty() || ask.request.offered.contains(decision))
     };
-    let configured = surface.snapshot().config.file().approvals.timeout_ms.map(AtLeast::get);
+    let configured = surface.host().current().config.file().approvals.timeout_ms.map(AtLeast::get);
     let default = configured.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-    let asked = asks.iter().filter_map(|ask| ask.request.timeout).min();
+    let timeout = asks.iter().map(|ask| ask.request.timeout.unwrap_or(default)).min();
     ApprovalQuestion {
         call_id: call.id.clone(),
         tool: call.exposed.tool.name.clone(),
@@ -226,17 +226,15 @@ fn question(surface: &Surface, call: &AcceptedCall<'_>, asks: &[Ask], covers_too
         offered: [AllowOnce, AllowAlways, Deny].into_iter().filter(is_offered).collect(),
         severity: asks.iter().map(|ask| ask.request.severity).max().unwrap_or(ApprovalSeverity::Info),
         scope: if covers_tool { GrantScope::Tool } else { GrantScope::Arguments },
-        timeout: asked.unwrap_or(default).min(MAX_TIMEOUT),
+        timeout: timeout.unwrap_or(default).min(MAX_TIMEOUT),
     }
 }
 
 /// What a standing approval of this call would be kept under.
 fn key(run: &RunContext, call: &AcceptedCall<'_>, asks: &[Ask]) -> GrantKey {
-    let owner =
-        run.requester.as_ref().map_or(run.session_key.as_str(), |requester| requester.sender.as_str());
     GrantKey {
         agent: run.agent.clone(),
-        session_owner: owner.to_owned(),
+        session_owner: run.owner(),
         askers: asks.iter().map(|ask| ask.asker.clone()).collect::<BTreeSet<_>>(),
         owner: Party { id: call.exposed.owner.to_string(), digest: owner_digest(call.exposed) },
         tool: call.exposed.tool.name.clone(),

@@ -38,8 +38,7 @@ pub(super) async fn ask<'surface>(
         let is_frozen = asks.len() > asked_before;
         let judge = Judge { checkpoint: Checkpoint::BeforeToolCall, party: &handler.party, is_frozen };
         let event = HookEvent::BeforeToolCall(call.attempt());
-        let answered =
-            handler.ask(&**surface.host().sandbox(), event, Some(Arc::clone(surface.seen_run()))).await;
+        let answered = surface.host().ask(&handler, event, Some(Arc::clone(surface.seen_run()))).await;
         log.extend(answered.log);
         match answered.outcome {
             Ok(HookOutcome::Tool(verdict)) => gate::apply(&judge, verdict, &mut call, asks, trail)?,

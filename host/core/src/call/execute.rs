@@ -36,9 +36,15 @@ impl Executed {
         Self { end: Err(error), failure_details: None, guest: None, log: Vec::new() }
     }
 
-    /// A call that was withdrawn.
-    pub(super) fn cancelled(tool: &str) -> Self {
-        Self::refused(CallError::new(CallKind::Cancelled, format!("the call of `{tool}` was cancelled")))
+    /// A call that was withdrawn, or that a shutdown ended.
+    pub(super) fn cancelled(surface: &Surface, tool: &str) -> Self {
+        let error = CallError::new(CallKind::Cancelled, format!("the call of `{tool}` was cancelled"));
+        let is_closing = surface.host().closing().is_cancelled();
+        Self::refused(if is_closing {
+            error.with_detail("the host is shutting down".to_owned())
+        } else {
+            error
+        })
     }
 }
 
@@ -77,8 +83,9 @@ pub(super) async fn execute(
             }
         }
     };
-    let executed = cancellation.run_until_cancelled(running).await;
-    let executed = executed.unwrap_or_else(|| Executed::cancelled(exposed.tool.name.as_str()));
+    let running = surface.host().stopping().run_until_cancelled(cancellation.run_until_cancelled(running));
+    let executed = running.await.flatten();
+    let executed = executed.unwrap_or_else(|| Executed::cancelled(surface, exposed.tool.name.as_str()));
     let decision = executed.end.as_ref().err().map_or(CallKind::Completed, |error| error.kind);
     let reason = executed.end.as_ref().err().and_then(|error| error.detail.clone());
     trail.note(Checkpoint::Execute, decision.as_str(), exposed.owner.to_string(), reason);

@@ -138,7 +138,7 @@ impl About<'_> {
                 kind: self.kind.as_str().to_owned(),
             };
             let (event, run) = (HookEvent::ToolResultPersist(record), Arc::clone(self.surface.seen_run()));
-            let answered = handler.ask(&**self.surface.host().sandbox(), event, Some(run)).await;
+            let answered = self.surface.host().ask(handler, event, Some(run)).await;
             log.extend(answered.log);
             let owner = handler.owner.to_string();
             match answered.outcome {

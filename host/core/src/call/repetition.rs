@@ -87,7 +87,8 @@ pub(super) fn judge<'surface>(
     Err(gate::block(&judge, &call, &reason, trail))
 }
 
-/// Remembers how a call ended.
+/// Remembers how a call ended. One that was made too often had no new outcome, and stays blocked until something else is
+/// called.
 pub(super) fn remember(
     surface: &Surface,
     written: &serde_json::Value,
@@ -98,6 +99,8 @@ pub(super) fn remember(
         Ok(result) => serde_json::to_string(result).unwrap_or_default(),
         Err(error) => format!("{} {}", error.kind.as_str(), error.message),
     };
-    let call = call_digest(&identity.tool, written);
-    surface.host().repetitions().remember(surface.run(), call, Digest::of(outcome.as_bytes()));
+    let (call, repetitions) = (call_digest(&identity.tool, written), surface.host().repetitions());
+    if repetitions.count(surface.run(), call) < MAX_REPETITIONS {
+        repetitions.remember(surface.run(), call, Digest::of(outcome.as_bytes()));
+    }
 }

@@ -13,7 +13,7 @@ use super::execute::Executed;
 use super::gate::{self, Ask, Judge};
 use super::receipt::{Checkpoint, Trail};
 use crate::audit::Party;
-use crate::hooks::{ToolAttempt, ToolVerdict};
+use crate::hooks::{HookName, ToolAttempt, ToolVerdict, too_late, within};
 use crate::id::Digest;
 use crate::run::RunContext;
 use crate::surface::Surface;
@@ -23,7 +23,8 @@ pub trait TrustedPolicy: Send + Sync + fmt::Debug {
     /// Its name, for trails and approvals.
     fn name(&self) -> &str;
 
-    /// Judges one call. An error blocks it. Dropping the future stops it.
+    /// Judges one call. An error blocks it, and so does taking longer than a handler of `before-tool-call` may by
+    /// default. Dropping the future stops it.
     fn judge(&self, attempt: ToolAttempt, run: Arc<RunContext>)
     -> BoxFuture<'_, Result<ToolVerdict, String>>;
 }
@@ -35,15 +36,22 @@ pub(super) async fn judge<'surface>(
     asks: &mut Vec<Ask>,
     trail: &mut Trail<'_>,
 ) -> Result<AcceptedCall<'surface>, Box<Executed>> {
+    let timeout = HookName::BeforeToolCall.default_timeout();
     for policy in surface.host().policies() {
         let party = Party { id: policy.name().to_owned(), digest: Digest::of(policy.name().as_bytes()) };
         let judge = Judge { checkpoint: Checkpoint::TrustedPolicy, party: &party, is_frozen: false };
-        let judging = policy.judge(call.attempt(), Arc::clone(surface.run()));
-        match AssertUnwindSafe(judging).catch_unwind().await {
-            Ok(Ok(verdict)) => gate::apply(&judge, verdict, &mut call, asks, trail)?,
-            Ok(Err(reason)) => return Err(gate::failure(&judge, &call, &format!("failed: {reason}"), trail)),
-            Err(_panic) => return Err(gate::failure(&judge, &call, "panicked", trail)),
-        }
+        let (attempt, run) = (call.attempt(), Arc::clone(surface.run()));
+        let judging = AssertUnwindSafe(async { policy.judge(attempt, run).await }).catch_unwind();
+        let problem = match within(&**surface.host().sandbox(), timeout, judging).await {
+            Some(Ok(Ok(verdict))) => {
+                gate::apply(&judge, verdict, &mut call, asks, trail)?;
+                continue;
+            }
+            Some(Ok(Err(reason))) => format!("failed: {reason}"),
+            Some(Err(_panic)) => "panicked".to_owned(),
+            None => too_late(timeout),
+        };
+        return Err(gate::failure(&judge, &call, &problem, trail));
     }
     Ok(call)
 }

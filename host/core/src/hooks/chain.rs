@@ -1,17 +1,19 @@
 //! One handler is asked: an event enters, its answer leaves, or how it failed. It is stopped at its time, and what it
 //! answers belongs to its hook.
 
-use std::future::{Future as _, poll_fn};
+use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join_all, select};
 
 use super::handlers::{Handler, HandlerCode};
 use super::{HookEvent, HookOutcome};
+use crate::host::Shared;
 use crate::load::stopped;
 use crate::plugin::{Handling, LogLine, Sandbox};
 use crate::run::RunContext;
@@ -31,33 +33,85 @@ pub(crate) struct Answered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failed(pub(crate) String);
 
-impl Handler {
-    /// Asks the handler.
+impl Shared {
+    /// Asks a handler for a call; its log belongs to the call's outcome.
     pub(crate) async fn ask(
         &self,
-        sandbox: &dyn Sandbox,
+        handler: &Handler,
         event: HookEvent,
         run: Option<Arc<RunContext>>,
     ) -> Answered {
+        let answered = handler.ask(&**self.sandbox(), event, run).await;
+        if let Err(failed) = &answered.outcome {
+            self.note_failure(handler, &failed.0);
+        }
+        answered
+    }
+
+    /// Asks a handler beside any call; its log goes to the host's sink.
+    pub(crate) async fn ask_aside(
+        &self,
+        handler: &Handler,
+        event: HookEvent,
+        run: Option<Arc<RunContext>>,
+    ) -> Result<HookOutcome, Failed> {
+        let answered = self.ask(handler, event, run).await;
+        self.log().send(&handler.party.id, answered.log);
+        answered.outcome
+    }
+
+    /// Tells observers, all at once and beside the caller. A shutdown waits for them.
+    pub(crate) fn tell(
+        self: &Arc<Self>,
+        observers: Vec<Arc<Handler>>,
+        event: HookEvent,
+        run: Option<Arc<RunContext>>,
+    ) {
+        if observers.is_empty() {
+            return;
+        }
+        let host = Arc::clone(self);
+        self.detach(async move {
+            let asking =
+                observers.iter().map(|observer| host.ask_aside(observer, event.clone(), run.clone()));
+            join_all(asking).await;
+        });
+    }
+}
+
+/// What comes of it, or `None` if it takes longer than `timeout`. It must be native code that yields.
+pub(crate) async fn within<T>(
+    sandbox: &dyn Sandbox,
+    timeout: Duration,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    let mut future = pin!(future);
+    // Most of it is done at once, and needs no alarm.
+    match poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => match select(future, sandbox.sleep(timeout)).await {
+            Either::Left((value, _)) => Some(value),
+            Either::Right(_) => None,
+        },
+    }
+}
+
+/// Why something that [`within`] gave up gave no answer.
+pub(crate) fn too_late(timeout: Duration) -> String {
+    format!("did not answer within {} ms", timeout.as_millis())
+}
+
+impl Handler {
+    async fn ask(&self, sandbox: &dyn Sandbox, event: HookEvent, run: Option<Arc<RunContext>>) -> Answered {
         let hook = self.hook;
         let (outcome, log) = match &self.code {
             HandlerCode::Native(native) => {
                 let handling =
                     AssertUnwindSafe(async move { native.handle(event, run).await }).catch_unwind();
-                let mut handling = pin!(handling);
-                // Most answer at once, and need no alarm.
-                let at_once = poll_fn(|context| Poll::Ready(handling.as_mut().poll(context))).await;
-                let answered = match at_once {
-                    Poll::Ready(answered) => Some(answered),
-                    Poll::Pending => match select(handling, sandbox.sleep(self.timeout)).await {
-                        Either::Left((answered, _)) => Some(answered),
-                        Either::Right(_) => None,
-                    },
-                };
-                let outcome = match answered {
+                let outcome = match within(sandbox, self.timeout, handling).await {
                     Some(Ok(answer)) => answer.map_err(|message| format!("failed: {message}")),
                     Some(Err(_panic)) => Err("panicked".to_owned()),
-                    None => Err(format!("did not answer within {} ms", self.timeout.as_millis())),
+                    None => Err(too_late(self.timeout)),
                 };
                 (outcome, Vec::new())
             }

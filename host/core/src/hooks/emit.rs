@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
-
 use super::{
     AgentSummary, GateVerdict, Guards, Handler, HookEvent, HookName, HookOutcome, InstallRequest, Message,
     MessageReceipt, MessageVerdict, SessionEvent, SubagentEvent, TranscriptMessage, WriteVerdict,
@@ -149,20 +147,7 @@ impl Host {
     /// Tells all observers of an event at once.
     pub(crate) async fn tell(&self, event: HookEvent, run: Option<&Arc<RunContext>>) {
         let guards = self.guards().await;
-        let handlers = guards.handlers.of(event.hook()).to_vec();
-        if handlers.is_empty() {
-            return;
-        }
-        let (host, run) = (Arc::clone(self.shared()), run.cloned());
-        self.shared().detach(async move {
-            let asking =
-                handlers.iter().map(|handler| handler.ask(&**host.sandbox(), event.clone(), run.clone()));
-            for (handler, answered) in handlers.iter().zip(join_all(asking).await) {
-                if let Err(failed) = answered.outcome {
-                    host.note_failure(handler, &failed.0);
-                }
-            }
-        });
+        self.shared().tell(guards.handlers.of(event.hook()).to_vec(), event, run.cloned());
     }
 
     /// Asks one handler; its failure is a block by it, for those who take it as one.
@@ -172,11 +157,8 @@ impl Host {
         event: HookEvent,
         run: Option<&Arc<RunContext>>,
     ) -> Result<HookOutcome, Blocked> {
-        let answered = handler.ask(&**self.shared().sandbox(), event, run.cloned()).await;
-        answered.outcome.map_err(|failed| {
-            self.shared().note_failure(handler, &failed.0);
-            Blocked::new(&handler.owner, &failed.0)
-        })
+        let asked = self.shared().ask_aside(handler, event, run.cloned()).await;
+        asked.map_err(|failed| Blocked::new(&handler.owner, &failed.0))
     }
 }
 

@@ -162,6 +162,8 @@ pub struct HookStatus {
     pub granted: bool,
     /// Whether its plugin's code is there and registered it.
     pub loaded: bool,
+    /// Whether any event reaches it: it is granted, or about tools of its own plugin.
+    pub called: bool,
     /// How it failed last, since the host began.
     pub last_failure: Option<String>,
 }
@@ -182,6 +184,7 @@ pub(crate) fn statuses(
         timeout_ms: u64::try_from(handler.timeout.as_millis()).unwrap_or(u64::MAX),
         granted: handler.is_granted,
         loaded: true,
+        called: true,
         last_failure: failures.get(&(handler.owner.to_string(), handler.number)).cloned(),
     };
     let mut all: Vec<HookStatus> = guards.handlers.iter().map(|handler| status(handler)).collect();
@@ -199,6 +202,7 @@ pub(crate) fn statuses(
                 Some(handler) => all.push(status(handler)),
                 None => all.push(HookStatus {
                     tools: registered.options.tools.clone(),
+                    called: false,
                     ..status(&handler(entry, loaded, &snapshot.config, registered, Vec::new(), false))
                 }),
             }
@@ -214,6 +218,7 @@ pub(crate) fn statuses(
             timeout_ms: 0,
             granted: true,
             loaded: false,
+            called: false,
             last_failure: Some(guard.reason.clone()),
         });
     }

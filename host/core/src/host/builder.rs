@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
-use super::{Host, MAX_DETACHED, NativeRegistration, Parts, Shared};
+use super::{Host, MAX_AT_WORK, NativeRegistration, Parts, Shared};
 use crate::audit::{MemoryStore, Store};
 use crate::call::{Approver, Repetitions, TrustedPolicy};
 use crate::catalog::MissingConfiguration;
@@ -18,7 +19,7 @@ use crate::hooks::NativeHook;
 use crate::id::ToolName;
 use crate::limits::Limits;
 use crate::native::NativeTool;
-use crate::plugin::Sandbox;
+use crate::plugin::{LogSink, Sandbox};
 use crate::tool::Tool;
 
 /// How long an assembly waits for a plugin that is still compiling: a person waits two seconds without wondering.
@@ -35,6 +36,7 @@ pub struct HostBuilder {
     approver: Option<Arc<dyn Approver>>,
     store: Option<Arc<dyn Store>>,
     config: Config,
+    log: LogSink,
     limits: Option<Limits>,
     patience: Duration,
     clock: Arc<dyn Clock>,
@@ -52,6 +54,7 @@ impl HostBuilder {
             approver: None,
             store: None,
             config: Config::default(),
+            log: LogSink::default(),
             limits: None,
             patience: DEFAULT_PATIENCE,
             clock: Arc::new(SystemClock::default()),
@@ -122,6 +125,13 @@ impl HostBuilder {
         self
     }
 
+    /// Where lines go that plugins log in handlers that no call waits for; what is logged in a call is in its outcome.
+    #[must_use]
+    pub fn on_log(mut self, log: LogSink) -> Self {
+        self.log = log;
+        self
+    }
+
     /// Upper limits of every invocation, in place of the configuration's; manifests can only lower them.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -167,16 +177,23 @@ impl HostBuilder {
             policies: self.policies,
             approver: self.approver,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
+            log: self.log,
             limits: self.limits,
             patience: self.patience,
             clock: self.clock,
             configuration: self.configuration,
         };
         let first = parts.snapshot(self.config, None)?;
-        let (current, calls) = (RwLock::new(Arc::new(first)), AtomicU64::new(0));
-        let detached = Arc::new(Semaphore::new(MAX_DETACHED as usize));
-        let (failures, repetitions) = (Mutex::default(), Repetitions::default());
-        Ok(Host(Arc::new(Shared { parts, current, calls, detached, repetitions, failures })))
+        Ok(Host(Arc::new(Shared {
+            parts,
+            current: RwLock::new(Arc::new(first)),
+            calls: AtomicU64::new(0),
+            at_work: Arc::new(Semaphore::new(MAX_AT_WORK as usize)),
+            closing: CancellationToken::new(),
+            stopping: CancellationToken::new(),
+            repetitions: Repetitions::default(),
+            failures: Mutex::default(),
+        })))
     }
 }
 

@@ -54,17 +54,18 @@ impl Turn {
         let tools = self.surface.tools().map(|exposed| exposed.tool.name.clone()).collect();
         let event = HookEvent::BeforePromptBuild(PromptBuild { prompt: prompt.to_owned(), tools });
         let run = Some(Arc::clone(whole.seen_run()));
-        let answered = handler.ask(&**whole.host().sandbox(), event, run).await;
         let owner = handler.owner.to_string();
-        let failed = match answered.outcome {
+        let failed = match whole.host().ask_aside(handler, event, run).await {
             Ok(HookOutcome::Prompt(changes)) => match self.apply(&owner, changes) {
                 Ok(()) => return,
-                Err(problem) => problem,
+                Err(problem) => {
+                    whole.host().note_failure(handler, &problem);
+                    problem
+                }
             },
             Ok(_) => return,
             Err(failed) => failed.0,
         };
-        whole.host().note_failure(handler, &failed);
         if guards.on_failure(&whole.host().current(), handler) == OnFailure::Refuse {
             self.surface = self.surface.without_tools(&owner, &failed);
         }
