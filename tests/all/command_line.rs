@@ -88,6 +88,8 @@ fn wrong_usage_is_exit_2() {
         &["--format", "yaml", "tools"],
         &["plugins", "nowhere"],
         &["call", "echo", "--params", "@/nowhere/at/all.json"],
+        &["hooks", "--tool", "no_such_tool"],
+        &["tools", "--agent", " "],
     ];
     for arguments in cases {
         let output = airlock(arguments);
@@ -107,32 +109,63 @@ fn parameters_come_from_a_file_too() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_cancels_the_call() {
+fn whatever_tells_the_program_to_end_cancels_the_call() {
     let sleeper = crate::support::sample("sleeper");
     let data = repository().join("target/test-data");
     // Warm the cache, so that the interrupt meets the call and not a compilation.
     json(&["plugins", "sleeper"]);
-    let child = Command::new(program())
-        .args([
-            "--plugins",
-            sleeper.to_str().unwrap(),
-            "--format",
-            "json",
-            "call",
-            "sleep",
-            "--params",
-            r#"{"milliseconds": 290}"#,
-        ])
-        .env("XDG_DATA_HOME", data)
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let child = Command::new(program())
+            .args([
+                "--plugins",
+                sleeper.to_str().unwrap(),
+                "--format",
+                "json",
+                "call",
+                "sleep",
+                "--params",
+                r#"{"milliseconds": 290}"#,
+            ])
+            .env("XDG_DATA_HOME", &data)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        let told = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(told.success());
+        let output = child.wait_with_output().unwrap();
+        let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (output.status.code(), outcome["status"].as_str()),
+            (Some(130), Some("cancelled")),
+            "{signal}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn inputs_without_an_end_and_readers_that_leave_are_no_trouble() {
+    let output = airlock(&["--config", "/dev/zero", "tools"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("/dev/zero has more than 1048576 bytes"), "{said}");
+    let mut child = Command::new(program())
+        .args(["--plugins", crate::support::sample("echo").to_str().unwrap(), "tools"])
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(150));
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), outcome["status"].as_str()), (Some(130), Some("cancelled")));
+    assert_eq!(output.status.code(), Some(141));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("error"));
+}
+
+#[test]
+fn a_relative_workspace_is_below_the_current_folder() {
+    let (code, outcome) = json(&["--native", "files", "call", "ls", "--workspace", "."]);
+    assert_eq!((code, outcome["status"].as_str()), (0, Some("success")), "{outcome}");
 }
 
 #[test]

@@ -68,9 +68,11 @@ async fn the_operator_says_who_owns_a_contested_name() {
     for twin in ["twin-a", "twin-b"] {
         package(folder.path(), twin, &["echo"], Some(&component("echo")));
     }
-    let config =
-        Config::from_toml(b"[tools.owners]\necho = \"twin-b\"", folder.path().join("airlock.toml").as_path())
-            .unwrap();
+    let config = Config::from_toml(
+        b"[tools.owners]\necho = \"twin-b\"\nother = \"twin-a\"",
+        folder.path().join("airlock.toml").as_path(),
+    )
+    .unwrap();
     let host = Host::builder()
         .sandbox(sandbox())
         .load_patience(std::time::Duration::from_secs(100))
@@ -82,7 +84,8 @@ async fn the_operator_says_who_owns_a_contested_name() {
     let surface = host.assemble(RunContext::new("tester")).await;
     let owners: Vec<_> = surface.tools().map(|exposed| exposed.owner.to_string()).collect();
     assert_eq!(owners, ["twin-b"]);
-    assert_eq!(surface.diagnostics(), []);
+    let findings: Vec<_> = surface.diagnostics().iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(findings, ["the operator gives the tool `other` to `twin-a`, which does not declare it"]);
     let rule = &surface.removed()[0].rules[0].rule;
     assert_eq!(rule, "the operator gives the tool `echo` to `twin-b` and not to `twin-a`");
 }

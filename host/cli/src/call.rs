@@ -35,7 +35,7 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
     let call = if command.dry_run { call.dry_run() } else { call };
     setup.host.start().await;
     let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if told_to_end().await.is_ok() {
             cancellation.cancel();
         }
         std::future::pending::<Infallible>().await
@@ -45,12 +45,29 @@ pub(crate) async fn run(command: &CallCommand, setup: &Setup) -> Result<ExitCode
         never = interrupt => match never {},
     };
     outcome.log.iter().for_each(page::log_line);
-    setup.close().await;
+    let closed = setup.close().await;
     match setup.format {
         Format::Json => page::json(&outcome)?,
         Format::Human => show(&outcome)?,
     }
+    closed?;
     Ok(ExitCode::from(outcome.kind.exit_code()))
+}
+
+/// Waits for Ctrl-C, and for what else tells a program to end: the call is to be stopped then and to leave nothing behind.
+async fn told_to_end() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (mut terminate, mut hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+        tokio::select! {
+            ended = tokio::signal::ctrl_c() => ended,
+            _ = terminate.recv() => Ok(()),
+            _ = hang_up.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
 }
 
 /// The arguments themselves, from a file after `@`, or from standard input for `-`.

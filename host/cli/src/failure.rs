@@ -10,6 +10,9 @@ const USAGE: u8 = 2;
 /// The host is at fault.
 const HOST_FAULT: u8 = 5;
 
+/// Nobody reads the output any more, which is how `| head` ends a program: what a shell calls `SIGPIPE`.
+const CLOSED_PIPE: u8 = 128 + 13;
+
 /// A message for standard error, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -27,6 +30,9 @@ impl Failure {
     }
 
     pub(crate) fn report(&self) -> ExitCode {
+        if self.exit == CLOSED_PIPE {
+            return ExitCode::from(self.exit);
+        }
         let style = page::ERROR;
         page::note(format_args!("{style}error:{style:#} {}", self.message));
         ExitCode::from(self.exit)
@@ -41,6 +47,7 @@ impl From<airlock_core::Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::host(format!("writing the output failed: {error}"))
+        let exit = if error.kind() == std::io::ErrorKind::BrokenPipe { CLOSED_PIPE } else { HOST_FAULT };
+        Self { message: format!("writing the output failed: {error}"), exit }
     }
 }

@@ -124,6 +124,9 @@ impl RunFlags {
                 RunContext::from_json(&bytes, path)?
             }
         };
+        if self.agent.as_deref().is_some_and(|agent| agent.trim().is_empty()) {
+            return Err(Failure::usage("--agent: a run is some agent's: name it"));
+        }
         if let Some(agent) = &self.agent {
             // A session that nobody named has the agent's name, whoever that is.
             for session in [&mut run.session, &mut run.session_key] {
@@ -156,7 +159,11 @@ impl RunFlags {
             };
         }
         run.sandboxed |= self.sandboxed;
-        run.workspace = self.workspace.clone().or(run.workspace);
+        if let Some(workspace) = &self.workspace {
+            let absolute = std::path::absolute(workspace)
+                .map_err(|error| Failure::usage(format!("`--workspace {workspace}`: {error}")))?;
+            run.workspace = Some(absolute.to_string_lossy().into_owned());
+        }
         run.client_capabilities.extend_from_slice(&self.client_capabilities);
         run.purpose = self.purpose.clone().or(run.purpose);
         if let Some(entries) = &self.tools_allow {

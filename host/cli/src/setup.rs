@@ -145,10 +145,11 @@ impl Setup {
     }
 
     /// Waits for observers and for records, as long as a person would.
-    pub(crate) async fn close(&self) {
-        if let Err(error) = self.host.shutdown(store::CLOSE_PATIENCE).await {
-            page::note(format_args!("warning: {error}"));
-        }
+    ///
+    /// # Errors
+    /// If some were not done by then: what is not on record by now never will be.
+    pub(crate) async fn close(&self) -> Result<(), Failure> {
+        self.host.shutdown(store::CLOSE_PATIENCE).await.map_err(|error| Failure::host(error.to_string()))
     }
 
     /// Says what loading cost, if asked; a damaged cache entry is always worth a line.

@@ -148,6 +148,7 @@ impl Catalogue {
         diagnostics.extend(entries.iter().filter_map(|entry| entry.refusal().cloned()));
         diagnostics.extend(conflicts.iter().map(|conflict| conflict.diagnostic.clone()));
         diagnostics.extend(ownership::contested_capabilities(&entries));
+        diagnostics.extend(ownership::pointless_owners(&entries, config));
         diagnostics.extend(enablement::unmatched(config, &entries));
         diagnostics.extend(enablement::guards_off(config, &entries));
         diagnostics.retain(|diagnostic| diagnostic.severity() > Severity::Note);

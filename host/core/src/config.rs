@@ -8,6 +8,7 @@ mod plugins;
 mod tools;
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::document::{Document, Problem, Source};
 use crate::error::Error;
 use crate::hooks::HookName;
 use crate::id::ToolName;
-use crate::limits::{AtLeast, Limits};
+use crate::limits::{AtLeast, Limits, WaitMs};
 
 pub use entry::PolicyEntry;
 pub use plugins::{FilesystemGrant, Grants, LimitsEntry, OnFailure, PluginEntry, PluginsConfig};
@@ -43,8 +44,7 @@ impl Config {
     /// The first fault, with file, line, column, field and what was probably meant.
     pub fn from_toml(bytes: &[u8], path: &Path) -> Result<Self, Error> {
         if bytes.len() > MAX_CONFIG_BYTES {
-            let message =
-                format!("{} has {} bytes, the limit is {MAX_CONFIG_BYTES}", path.display(), bytes.len());
+            let message = format!("{} has more than {MAX_CONFIG_BYTES} bytes", path.display());
             return Err(Error::configuration(message));
         }
         let document = Document::from_toml(bytes).map_err(|problem| problem.error(path))?;
@@ -66,7 +66,10 @@ impl Config {
     /// # Errors
     /// If it cannot be read; else as [`Self::from_toml`].
     pub fn from_path(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path)
+        let mut bytes = Vec::new();
+        // One byte more than a configuration may have, so that one that is too large is refused as such.
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_CONFIG_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| Error::configuration(format!("{} cannot be read: {error}", path.display())))?;
         Self::from_toml(&bytes, path)
     }
@@ -247,7 +250,7 @@ impl Default for ToolSearchConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct HooksConfig {
     /// Milliseconds by hook.
-    pub timeouts: BTreeMap<HookName, AtLeast<1>>,
+    pub timeouts: BTreeMap<HookName, WaitMs>,
 }
 
 /// `[approvals]`.
@@ -255,7 +258,7 @@ pub struct HooksConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ApprovalsConfig {
     /// How long an answer is awaited; 120,000 by default.
-    pub timeout_ms: Option<AtLeast<1>>,
+    pub timeout_ms: Option<WaitMs>,
 }
 
 /// `[loop-protection]`.
@@ -377,6 +380,10 @@ mod tests {
         check(
             "[hooks]\ntimeouts = { before-tool-cal = 1 }",
             "airlock.toml:2:14: `hooks.timeouts.before-tool-cal`: unknown value `before-tool-cal`: did you mean `before-tool-call`?",
+        );
+        check(
+            "[hooks]\ntimeouts = { before-tool-call = 600001 }",
+            "airlock.toml:2:33: `hooks.timeouts.before-tool-call`: invalid value: integer `600001`, expected a whole number of at least 1 and at most 600000",
         );
         check(
             "[secrets]\na = {}",

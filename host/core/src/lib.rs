@@ -88,7 +88,7 @@ pub use hooks::{
 };
 pub use host::{Host, HostBuilder, PluginStatus};
 pub use id::{CallId, Digest, MAX_NAME_CHARS, NameProblem, PluginId, ToolName};
-pub use limits::{AtLeast, Limits, LimitsCeiling};
+pub use limits::{AtLeast, Limits, LimitsCeiling, WaitMs};
 pub use load::Loaded;
 pub use manifest::{
     Activation, Code as ManifestCode, Concurrency, Contracts, Deferral, FileAccess, FilesystemRequest,

@@ -100,33 +100,37 @@ pub struct LimitsCeiling {
 }
 
 /// A whole number that is at least `MINIMUM`, below which nothing could ever run: 1 ms, the fuel to enter a
-/// function, one page of memory.
+/// function, one page of memory; and at most `MAXIMUM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AtLeast<const MINIMUM: u64>(u64);
+pub struct AtLeast<const MINIMUM: u64, const MAXIMUM: u64 = { u64::MAX }>(u64);
 
-impl<const MINIMUM: u64> AtLeast<MINIMUM> {
+/// How long somebody is waited for, in milliseconds: a person or a handler, and never more than ten minutes.
+pub type WaitMs = AtLeast<1, 600_000>;
+
+impl<const MINIMUM: u64, const MAXIMUM: u64> AtLeast<MINIMUM, MAXIMUM> {
     /// The number.
     pub fn get(self) -> u64 {
         self.0
     }
 }
 
-impl<'de, const MINIMUM: u64> Deserialize<'de> for AtLeast<MINIMUM> {
+impl<'de, const MINIMUM: u64, const MAXIMUM: u64> Deserialize<'de> for AtLeast<MINIMUM, MAXIMUM> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Whole<const MINIMUM: u64>;
-        impl<const MINIMUM: u64> serde::de::Visitor<'_> for Whole<MINIMUM> {
-            type Value = AtLeast<MINIMUM>;
+        struct Whole<const MINIMUM: u64, const MAXIMUM: u64>;
+        impl<const MINIMUM: u64, const MAXIMUM: u64> serde::de::Visitor<'_> for Whole<MINIMUM, MAXIMUM> {
+            type Value = AtLeast<MINIMUM, MAXIMUM>;
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(formatter, "a whole number of at least {MINIMUM}")
+                write!(formatter, "a whole number of at least {MINIMUM}")?;
+                if MAXIMUM < u64::MAX { write!(formatter, " and at most {MAXIMUM}") } else { Ok(()) }
             }
             fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Self::Value, E> {
-                if value < MINIMUM {
+                if !(MINIMUM..=MAXIMUM).contains(&value) {
                     return Err(E::invalid_value(serde::de::Unexpected::Unsigned(value), &self));
                 }
                 Ok(AtLeast(value))
             }
         }
-        deserializer.deserialize_any(Whole)
+        deserializer.deserialize_any(Whole::<MINIMUM, MAXIMUM>)
     }
 }
 

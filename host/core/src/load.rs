@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::id::{Digest, PluginId, ToolName};
 use crate::limits::Limits;
-use crate::manifest::MANIFEST_FILE;
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::plugin::{LoadRequest, Plugin, Sandbox, Stop};
 use crate::registry::{RegisteredFactory, RegisteredTool, Registrar, Registration};
 use crate::text;
@@ -26,6 +26,8 @@ pub struct Loaded {
     pub plugin: Arc<dyn Plugin>,
     /// What it registered.
     pub registration: Registration,
+    /// Who it is, for approvals: manifest and code.
+    pub(crate) digest: Digest,
     /// What each of its invocations may use.
     pub(crate) limits: Limits,
     /// Where in the registration a name is: a plugin may have a thousand.
@@ -40,14 +42,17 @@ enum Registered {
 }
 
 impl Loaded {
-    fn new(plugin: Arc<dyn Plugin>, registration: Registration, limits: Limits) -> Self {
+    fn new(manifest: &Manifest, plugin: Arc<dyn Plugin>, registration: Registration, limits: Limits) -> Self {
+        let digest = Digest::of_parts(
+            [manifest.digest.as_bytes(), plugin.digest().as_bytes()].map(<[u8; 32]>::as_slice),
+        );
         let tools = registration.tools.iter().enumerate();
         let tools = tools.map(|(place, tool)| (tool.tool.name.clone(), Registered::Tool(place)));
         let factories = registration.factories.iter().enumerate().flat_map(|(place, factory)| {
             factory.names.iter().map(move |name| (name.clone(), Registered::Factory(place)))
         });
         let places = tools.chain(factories).collect();
-        Self { plugin, registration, limits, places }
+        Self { plugin, registration, digest, limits, places }
     }
 
     /// The static tool of that name.
@@ -220,7 +225,7 @@ impl Loader {
         if let Some(guard) = registered.registrar.refused_guard() {
             return Err(lasting(guard.clone()));
         }
-        Ok(Loaded::new(plugin, registered.registrar.close(), limits))
+        Ok(Loaded::new(&entry.manifest, plugin, registered.registrar.close(), limits))
     }
 }
 

@@ -102,7 +102,8 @@ impl Policy {
         let mut by_provider = Vec::new();
         for (key, written) in &tools.by_provider {
             let path = ["tools", "by-provider", key];
-            by_provider.push((key.to_lowercase(), compiler.table(provider, &path, &written.written())?));
+            by_provider
+                .push((key.trim().to_lowercase(), compiler.table(provider, &path, &written.written())?));
         }
         let mut agents = BTreeMap::new();
         for (name, agent) in &config.file().agents {
@@ -113,7 +114,8 @@ impl Policy {
             let mut by_provider = Vec::new();
             for (key, written) in &agent.tools.by_provider {
                 let path = ["agents", name, "tools", "by-provider", key];
-                by_provider.push((key.to_lowercase(), compiler.table(provider, &path, &written.written())?));
+                by_provider
+                    .push((key.trim().to_lowercase(), compiler.table(provider, &path, &written.written())?));
             }
             agents.insert(name.clone(), Agent { table, by_provider });
         }

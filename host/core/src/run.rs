@@ -137,6 +137,9 @@ impl RunContext {
         }
         let document = Document::from_json(bytes).map_err(|problem| problem.error(path))?;
         let mut run: Self = document.read().map_err(|problem| problem.error(path))?;
+        if run.agent.trim().is_empty() {
+            return Err(document.problem_at(&["agent"], "a run is some agent's: name it").error(path));
+        }
         let default = Self::new(&run.agent);
         for (written, default) in [
             (&mut run.session_key, default.session_key),
@@ -325,4 +328,18 @@ pub struct Requester {
     /// Whether it is the owner; `None` if the host does not know.
     #[serde(default)]
     pub is_owner: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_an_agent_is_refused_with_its_place() {
+        for agent in ["", " "] {
+            let written = format!(r#"{{"agent": "{agent}"}}"#);
+            let error = RunContext::from_json(written.as_bytes(), Path::new("run.json")).unwrap_err();
+            assert_eq!(error.to_string(), "run.json:1:11: `agent`: a run is some agent's: name it");
+        }
+    }
 }

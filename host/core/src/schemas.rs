@@ -56,15 +56,19 @@ text_schema!(
 text_schema!(crate::manifest::World, "The contract's version, such as `airlock:plugin@0.1.0`");
 text_schema!(crate::manifest::JsonPointer, "An RFC 6901 pointer, such as `/target/id`");
 
-impl<const MINIMUM: u64> JsonSchema for crate::limits::AtLeast<MINIMUM> {
+impl<const MINIMUM: u64, const MAXIMUM: u64> JsonSchema for crate::limits::AtLeast<MINIMUM, MAXIMUM> {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("AtLeast{MINIMUM}").into()
+        format!("From{MINIMUM}To{MAXIMUM}").into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "type": "integer", "minimum": MINIMUM })
+        let mut schema = schemars::json_schema!({ "type": "integer", "minimum": MINIMUM });
+        if MAXIMUM < u64::MAX {
+            schema.insert("maximum".to_owned(), MAXIMUM.into());
+        }
+        schema
     }
 }
 

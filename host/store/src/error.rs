@@ -44,10 +44,9 @@ impl Error {
             other => other.sqlite_error_code(),
         };
         let (kind, what) = match code {
-            Some(ErrorCode::DiskFull) => (
-                ErrorKind::Unavailable,
-                "has no room to grow: free space on its disk; rows that wait are written then",
-            ),
+            Some(ErrorCode::DiskFull) => {
+                (ErrorKind::Unavailable, "has no room to grow: free space on its disk")
+            }
             Some(
                 ErrorCode::ReadOnly
                 | ErrorCode::PermissionDenied

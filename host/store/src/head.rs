@@ -4,7 +4,7 @@
 //! contradicts the log it is never touched again: it is evidence.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::time::Duration;
 
 use airlock_core::Digest;
@@ -16,6 +16,9 @@ use crate::files::{self, Files};
 
 /// The first word of the file, with the version of its format.
 const FORMAT: &str = "airlock-audit-head-1";
+
+/// More than the file ever has: its format, a number and a digest.
+const MAX_BYTES: u64 = 256;
 
 /// How long an advance waits for another process that is advancing, too; the next one makes up for one that gave up.
 const ADVANCE_PATIENCE: Duration = Duration::from_millis(500);
@@ -40,7 +43,16 @@ pub(crate) enum Advance {
 }
 
 pub(crate) fn read(files: &Files) -> Result<Head, Error> {
-    match fs::read(&files.head) {
+    let read = || -> io::Result<Vec<u8>> {
+        // Whatever else somebody put there may have no end.
+        if !fs::symlink_metadata(&files.head)?.is_file() {
+            return Ok(Vec::new());
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(&files.head)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
         Ok(bytes) => Ok(parse(&bytes).map_or(Head::Unreadable, Head::At)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Head::Missing),
         Err(error) => Err(Error::io("read", &files.head, &error)),

@@ -226,7 +226,9 @@ impl Queue {
             .failure
             .as_ref()
             .map_or_else(|| "the disk did not keep up: give it more time".to_owned(), ToString::to_string);
-        Err(StoreError::unavailable(format!("{missing} audit rows are not on disk yet: {why}")))
+        let rows =
+            if missing == 1 { "1 audit row is".to_owned() } else { format!("{missing} audit rows are") };
+        Err(StoreError::unavailable(format!("{rows} not on disk: {why}")))
     }
 
     /// The writer is gone: whoever waits is told, and nobody waits any more.

@@ -95,9 +95,15 @@ fn walk(
     let mut position = Position::start();
     // A row may have any number that somebody gave it, also one below the first.
     let mut after = i64::MIN;
+    let mut page = PAGE_ROWS;
     loop {
-        let rows = match rows(connection, after, snapshot.last, PAGE_ROWS) {
+        let rows = match rows(connection, after, snapshot.last, page) {
             Ok(rows) => rows,
+            // One row of the page cannot be read: those before it can, one by one.
+            Err(error) if is_content(&error) && page > 1 => {
+                page = 1;
+                continue;
+            }
             Err(error) if is_content(&error) => {
                 findings.push(Finding::Unreadable { row: position.number + 1, reason: error.to_string() });
                 return Ok(position);
@@ -135,8 +141,9 @@ fn rows(connection: &Connection, after: i64, last: u64, limit: u32) -> rusqlite:
 
 /// Whether the fault is in what the file says, and not in reading it.
 fn is_content(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    error.sqlite_error_code().is_none_or(|code| matches!(code, DatabaseCorrupt | NotADatabase))
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    // `Unknown` is what a statement without its table comes to.
+    error.sqlite_error_code().is_none_or(|code| matches!(code, DatabaseCorrupt | NotADatabase | Unknown))
 }
 
 /// Holds the end of the log against the head; gives the head's count, if it has one.

@@ -263,6 +263,11 @@ pub(super) const SECTIONS: &[(&str, &str, &[Row])] = &[
                 ],
                 GPT,
             ),
+            row(
+                "blanks around a key do not matter",
+                &["tools.by-provider.' OpenAI/GPT-5 '.deny = ['web_search']"],
+                GPT,
+            ),
             row("another model's key does not", &["tools.by-provider.'openai/gpt-4'.allow = []"], GPT),
             row("without a model none does", &["tools.by-provider.openai.allow = []"], ""),
             row("a provider's profile", &["tools.by-provider.openai.profile = 'messaging'"], GPT),

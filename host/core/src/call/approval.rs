@@ -18,7 +18,7 @@ use super::{AcceptedCall, AdmittedCall, CallError, CallKind};
 use crate::audit::{AuditKind, AuditRow, Decided, GrantKey, Party};
 use crate::hooks::{ApprovalDecision, ApprovalSeverity, GrantScope};
 use crate::id::{CallId, Digest, ToolName};
-use crate::limits::AtLeast;
+use crate::limits::WaitMs;
 use crate::result::unix_ms;
 use crate::run::RunContext;
 use crate::surface::{ExposedTool, Implementation, Surface};
@@ -203,7 +203,7 @@ fn question(surface: &Surface, call: &AcceptedCall<'_>, asks: &[Ask], covers_too
         *decision == Deny
             || asks.iter().all(|ask| ask.request.offered.is_empty() || ask.request.offered.contains(decision))
     };
-    let configured = surface.host().current().config.file().approvals.timeout_ms.map(AtLeast::get);
+    let configured = surface.host().current().config.file().approvals.timeout_ms.map(WaitMs::get);
     let default = configured.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
     let timeout = asks.iter().map(|ask| ask.request.timeout.unwrap_or(default)).min();
     ApprovalQuestion {
@@ -245,7 +245,7 @@ fn key(run: &RunContext, call: &AcceptedCall<'_>, asks: &[Ask]) -> GrantKey {
 /// What an approval was given for: another version of the code is something else.
 fn owner_digest(exposed: &ExposedTool) -> Digest {
     match &exposed.implementation {
-        Implementation::Guest { plugin, .. } => plugin.digest(),
+        Implementation::Guest { digest, .. } => *digest,
         Implementation::Native(_) => {
             let tool = &exposed.tool;
             let parts = [tool.name.as_str(), &tool.description, &tool.parameters.source().to_string()];

@@ -78,7 +78,7 @@ pub(super) async fn execute(
     let running = async {
         match &exposed.implementation {
             Implementation::Native(native) => run_native(&**native, surface, call).await,
-            Implementation::Guest { plugin, limits, bound } => {
+            Implementation::Guest { plugin, limits, bound, .. } => {
                 run_guest(&**plugin, *limits, bound.clone(), surface, call).await
             }
         }

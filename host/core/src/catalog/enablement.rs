@@ -72,7 +72,7 @@ pub(super) fn guards_off(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagn
 }
 
 /// How many names that no plugin has are reported: a person mends the first ones first.
-const MAX_UNMATCHED: usize = 64;
+pub(super) const MAX_UNMATCHED: usize = 64;
 
 /// Names in the configuration that no installed plugin has.
 pub(super) fn unmatched(config: &Config, entries: &[CatalogEntry]) -> Vec<Diagnostic> {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::enablement::MAX_UNMATCHED;
 use super::{CatalogEntry, Conflict};
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::discover::Origin;
-use crate::id::ToolName;
+use crate::id::{PluginId, ToolName};
 use crate::manifest::MANIFEST_FILE;
 
 /// The strongest origin keeps an id; between equals neither does.
@@ -113,6 +114,22 @@ pub(super) fn settle_tools(
         }
     }
     conflicts
+}
+
+/// Findings about names that the operator gives to plugins that do not have them.
+pub(super) fn pointless_owners(entries: &[CatalogEntry], config: &Config) -> Vec<Diagnostic> {
+    let owners = config.file().tools.owners.iter();
+    let pointless = owners.filter(|(tool, owner)| {
+        let mut named = entries.iter().filter(|entry| entry.manifest.id == **owner).peekable();
+        // A plugin that is not installed has a finding of its own.
+        named.peek().is_some() && !named.any(|entry| entry.manifest.contracts.tools.contains(tool))
+    });
+    let finding = |(tool, owner): (&ToolName, &PluginId)| {
+        let message = format!("the operator gives the tool `{tool}` to `{owner}`, which does not declare it");
+        Diagnostic::new(Code::PolicyUnmatched, tool, message, "change `[tools.owners]`")
+            .at(config.location(&["tools", "owners", tool.as_str()]))
+    };
+    pointless.take(MAX_UNMATCHED).map(finding).collect()
 }
 
 /// Findings about channels and providers that two plugins say they implement; settled like tool names.

@@ -10,7 +10,7 @@ use crate::discover::Origin;
 use crate::document::RawJson;
 use crate::hooks::HookName;
 use crate::id::PluginId;
-use crate::limits::{AtLeast, LimitsCeiling};
+use crate::limits::{AtLeast, LimitsCeiling, WaitMs};
 use crate::manifest::{FileAccess, HookContract, HostPattern};
 
 /// `[plugins]`.
@@ -54,7 +54,7 @@ pub struct PluginEntry {
     /// Lower limits than `[limits]`.
     pub limits: LimitsEntry,
     /// Milliseconds by hook.
-    pub hook_timeouts: BTreeMap<HookName, AtLeast<1>>,
+    pub hook_timeouts: BTreeMap<HookName, WaitMs>,
     /// What it may reach of what it asks for.
     pub grants: Grants,
 }

@@ -15,15 +15,12 @@ use crate::catalog::CatalogEntry;
 use crate::config::{Config, PluginEntry};
 use crate::host::{PluginStatus, Snapshot};
 use crate::id::{Digest, PluginId};
-use crate::limits::{AtLeast, Limits};
+use crate::limits::Limits;
 use crate::load::Loaded;
 use crate::manifest::HookContract;
 use crate::plugin::Plugin;
 use crate::registry::RegisteredHandler;
 use crate::run::RunContext;
-
-/// The longest time that an operator can give a handler.
-const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A handler that is the embedder's own code.
 pub trait NativeHook: Send + Sync + fmt::Debug {
@@ -333,7 +330,7 @@ fn handler(
         timeout,
         is_granted,
         tools,
-        party: Party { id: id.to_string(), digest: loaded.plugin.digest() },
+        party: Party { id: id.to_string(), digest: loaded.digest },
         code: HandlerCode::Guest {
             plugin: Arc::clone(&loaded.plugin),
             limits: Limits { timeout, ..loaded.limits },
@@ -353,9 +350,9 @@ fn timeout(
     let of_plugin = written.and_then(|entry| entry.hook_timeouts.get(&hook));
     let of_hook = config.file().hooks.timeouts.get(&hook);
     if let Some(operator) = of_plugin.or(of_hook) {
-        return Duration::from_millis(AtLeast::get(*operator)).min(MAX_TIMEOUT);
+        return Duration::from_millis(operator.get());
     }
     let asked = options.timeout_ms.map(|asked| Duration::from_millis(asked.into()));
     let all = [Some(hook.default_timeout()), asked, limit];
-    all.into_iter().flatten().min().unwrap_or(MAX_TIMEOUT)
+    all.into_iter().flatten().min().unwrap_or_default()
 }

@@ -103,6 +103,7 @@ fn from_plugin(
         own_handlers: Arc::clone(own_handlers),
         implementation: Implementation::Guest {
             plugin: Arc::clone(&loaded.plugin),
+            digest: loaded.digest,
             limits: loaded.limits,
             bound,
         },

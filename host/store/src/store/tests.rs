@@ -105,7 +105,7 @@ fn a_full_disk_fails_what_must_be_durable_and_keeps_the_rest() {
             store.write(store.reserve().await.unwrap(), row(AuditKind::Finished, &large));
         }
         let error = store.flush(Duration::from_millis(100)).await.unwrap_err();
-        assert!(error.to_string().starts_with("2 audit rows are not on disk yet: the store"), "{error}");
+        assert!(error.to_string().starts_with("2 audit rows are not on disk: the store"), "{error}");
         let error = store.reserve().await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unavailable);
     });

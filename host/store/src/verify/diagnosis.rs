@@ -20,7 +20,7 @@ pub(super) fn diagnose(
     let expected = good.number + 1;
     let found = row.number.cast_signed();
     if found < expected.cast_signed() {
-        return Ok(Finding::Inserted { row: row.number });
+        return Ok(Finding::Inserted { row: found });
     }
     if row.number > expected {
         return Ok(Finding::Removed { row: expected, count: row.number - expected });
@@ -40,7 +40,7 @@ pub(super) fn diagnose(
         };
         let was_last = next.is_none() && place == 0 && !stood_there(row, expected, &following, place);
         if next.is_some_and(is_followed) || was_last {
-            return Ok(Finding::Inserted { row: expected });
+            return Ok(Finding::Inserted { row: expected.cast_signed() });
         }
         let found_at = genuine.map_or(expected, |genuine| genuine.number);
         return Ok(Finding::Reordered { row: expected, found_at });

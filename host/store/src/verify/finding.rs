@@ -36,8 +36,8 @@ pub enum Finding {
     },
     /// A row stands before others that it was not written before.
     Inserted {
-        /// Its number.
-        row: u64,
+        /// Its number, which may be any.
+        row: i64,
     },
     /// Rows have changed places.
     Reordered {
