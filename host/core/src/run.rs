@@ -339,7 +339,7 @@ mod tests {
         for agent in ["", " "] {
             let written = format!(r#"{{"agent": "{agent}"}}"#);
             let error = RunContext::from_json(written.as_bytes(), Path::new("run.json")).unwrap_err();
-            assert_eq!(error.to_string(), "run.json:1:11: `agent`: a run is some agent's: name it");
+            assert_eq!(error.to_string(), "run.json:1:2: `agent`: a run is some agent's: name it");
         }
     }
 }
