@@ -73,6 +73,5 @@ mod tests {
     fn what_cannot_be_read_says_what_it_is() {
         let problem = Json::read("the arguments of `exec`", "{".to_owned()).unwrap_err();
         assert!(problem.starts_with("the arguments of `exec` cannot be read: "), "{problem}");
-        assert!(Json::read("it", "1e999".to_owned()).is_err());
     }
 }
