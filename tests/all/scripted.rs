@@ -8,7 +8,7 @@ use std::time::Duration;
 use airlock_core::{
     Answer, BoundDescriptor, Content, Diagnostic, Digest, Exposure, Handled, Handling, HookOutcome,
     Invocation, Invoked, Limits, LoadRequest, Materialisation, Materialised, NativeCall, NativeTool, Plugin,
-    Registered, Registrar, Sandbox, ToolDescriptor, ToolError, ToolMetadata, ToolResult, Usage,
+    Registered, Registrar, Sandbox, ToolDescriptor, ToolError, ToolMetadata, ToolResult, Traces, Usage,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl Plugin for Script {
 
     fn handle(&self, _request: Handling) -> BoxFuture<'_, Handled> {
         Box::pin(async {
-            Handled { end: Ok(Ok(HookOutcome::None)), usage: Usage::default(), log: Vec::new() }
+            Handled { end: Ok(Ok(HookOutcome::None)), usage: Usage::default(), traces: Traces::default() }
         })
     }
 
@@ -102,7 +102,7 @@ impl Plugin for Script {
             Invoked {
                 end: Ok(Answer::Result { content, details: None }),
                 usage: Usage::default(),
-                log: Vec::new(),
+                traces: Traces::default(),
             }
         })
     }

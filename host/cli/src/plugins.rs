@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use airlock_core::{Diagnostic, Origin, Permissions, PluginStatus, Severity, text};
+use airlock_core::{Diagnostic, Effective, Grants, Origin, Permissions, PluginStatus, Severity, text};
 use serde::Serialize;
 
 use crate::arguments::{Format, PluginsCommand};
@@ -38,8 +38,8 @@ struct Plugin {
 #[derive(Debug, Default, Serialize)]
 struct PermissionSets {
     asked: Permissions,
-    granted: Permissions,
-    effective: Permissions,
+    granted: Grants,
+    effective: Effective,
 }
 
 pub(crate) async fn run(command: &PluginsCommand, setup: &Setup) -> Result<ExitCode, Failure> {
@@ -110,7 +110,11 @@ fn plugin(status: &PluginStatus, catalogue: &[Diagnostic]) -> Plugin {
         state,
         tools,
         hooks: manifest.contracts.hooks.iter().map(|contract| contract.hook.as_str()).collect(),
-        permissions: PermissionSets { asked: manifest.permissions.clone(), ..PermissionSets::default() },
+        permissions: PermissionSets {
+            asked: manifest.permissions.clone(),
+            granted: status.granted.clone(),
+            effective: status.capabilities.effective(),
+        },
         diagnostics,
     }
 }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hooks::ToolAttempt;
 use crate::id::CallId;
-use crate::plugin::ProgressSink;
+use crate::plugin::{ProgressSink, Traces};
 use crate::surface::{ExposedTool, Surface};
 
 pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver};
@@ -163,13 +163,13 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     ledger.know(&identity.id, &identity.tool, identity.owner.as_deref(), &identity.arguments);
     let exposed = accepted.as_ref().ok().map(|accepted| accepted.exposed);
     let written = is_loop_protected.then(|| identity.arguments.clone());
-    let (mut asks, mut log) = (Vec::new(), Vec::new());
+    let (mut asks, mut traces) = (Vec::new(), Traces::default());
     let gates = async {
         let call = accepted.map_err(Box::new)?;
         let call = stale::still_allowed(surface, call, &mut trail)?;
         let call = if is_loop_protected { repetition::judge(surface, call, &mut trail)? } else { call };
         let call = trusted::judge(surface, call, &mut asks, &mut trail).await?;
-        let call = before::ask(surface, &guards, call, &mut asks, &mut log, &mut trail).await?;
+        let call = before::ask(surface, &guards, call, &mut asks, &mut traces, &mut trail).await?;
         if call.arguments != identity.arguments {
             identity.arguments.clone_from(&call.arguments);
         }
@@ -183,7 +183,8 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
         Ok(admitted) => execute::execute(surface, admitted, &mut ledger, &cancellation, &mut trail).await,
         Err(refusal) => *refusal,
     };
-    executed.log.splice(0..0, log);
+    traces.extend(std::mem::take(&mut executed.traces));
+    executed.traces = traces;
     ledger.is_dry = is_dry;
     // Nothing happened in a dry run, so that nobody is told.
     if let Some(exposed) = exposed.filter(|_| !is_dry) {

@@ -81,14 +81,18 @@ impl Config {
 
     /// The operator's plugin roots, relative ones below the configuration's folder.
     pub fn plugin_roots(&self) -> Vec<PathBuf> {
-        let folder = self.source.as_ref().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
-        self.file.plugins.roots.iter().map(|root| folder.join(root)).collect()
+        self.file.plugins.roots.iter().map(|root| self.beside(root)).collect()
     }
 
     /// The operator's store, relative to the configuration's folder; `None` if it names none.
     pub fn store_path(&self) -> Option<PathBuf> {
+        self.file.store.path.as_ref().map(|path| self.beside(path))
+    }
+
+    /// A path as the configuration writes it: relative to the configuration's folder.
+    pub(crate) fn beside(&self, path: &Path) -> PathBuf {
         let folder = self.source.as_ref().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
-        self.file.store.path.as_ref().map(|path| folder.join(path))
+        folder.join(path)
     }
 
     /// Where the value at `path` stands; `None` if the configuration has no file.

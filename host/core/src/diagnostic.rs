@@ -91,6 +91,8 @@ codes! {
     ImportUnrequested = "import-unrequested", Error;
     /// A component does not export the plugin interface in a version that the host speaks.
     WorldMismatch = "world-mismatch", Error;
+    /// A secret's variable or file is not there, or has no usable value.
+    SecretMissing = "secret-missing", Warning;
     /// A component takes longer than 120 s to compile.
     CompileTimedOut = "compile-timed-out", Error;
     /// A plugin was still compiling when the surface was assembled.

@@ -17,15 +17,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit::{AuditKind, AuditRow, Store};
 use crate::call::{Approver, Repetitions, TrustedPolicy};
+use crate::capability::{Access, Capabilities, KeyValue, Secrets};
 use crate::catalog::{CatalogEntry, Catalogue, MissingConfiguration};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Grants};
 use crate::diagnostic::Diagnostic;
 use crate::discover::{Origin, PluginRoot, discover};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
 use crate::hooks::{self, Guards, Handler, HookEvent, HookStatus, NativeHook, within};
-use crate::id::{CallId, Digest, ToolName};
+use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::load::{Loaded, Loader};
 use crate::manifest::ToolMetadata;
@@ -77,6 +78,8 @@ struct Parts {
     policies: Vec<Arc<dyn TrustedPolicy>>,
     approver: Option<Arc<dyn Approver>>,
     store: Arc<dyn Store>,
+    secrets: Arc<Secrets>,
+    key_value: Arc<dyn KeyValue>,
     log: LogSink,
     limits: Option<Limits>,
     patience: Duration,
@@ -95,12 +98,19 @@ pub(crate) struct Snapshot {
     /// Everything that a surface could have.
     pub(crate) candidates: Vec<Arc<Candidate>>,
     pub(crate) policy: Policy,
+    /// What each plugin may reach.
+    capabilities: BTreeMap<PluginId, Arc<Capabilities>>,
     /// The embedder's handlers.
     pub(crate) hooks: Vec<Arc<dyn NativeHook>>,
     guards: RwLock<Option<Arc<Guards>>>,
 }
 
 impl Snapshot {
+    /// What a plugin may reach; `None` if this snapshot does not have it.
+    pub(crate) fn capabilities(&self, plugin: &PluginId) -> Option<&Arc<Capabilities>> {
+        self.capabilities.get(plugin)
+    }
+
     pub(crate) fn known_guards(&self) -> Option<Arc<Guards>> {
         self.guards.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -151,8 +161,24 @@ impl Parts {
         let candidates = candidates(&self.natives, &catalogue);
         let policy = Policy::compile(&config, &catalogue, &candidates)?;
         let generation = previous.map_or(0, |old| old.generation) + 1;
+        let used = catalogue.entries().iter().filter(|entry| entry.refusal().is_none());
+        let capabilities = used.map(|entry| {
+            let written = config.entry(&entry.manifest.id, entry.origin);
+            (entry.manifest.id.clone(), Arc::new(Capabilities::new(&entry.manifest, written)))
+        });
+        let capabilities = capabilities.collect();
         let (hooks, guards) = (self.hooks.clone(), RwLock::new(None));
-        Ok(Snapshot { generation, config, catalogue, loader, candidates, policy, hooks, guards })
+        Ok(Snapshot {
+            generation,
+            config,
+            catalogue,
+            loader,
+            candidates,
+            policy,
+            capabilities,
+            hooks,
+            guards,
+        })
     }
 }
 
@@ -198,6 +224,22 @@ impl Shared {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(key, reason.to_owned());
     }
 
+    /// What an invocation of the plugin may reach by the snapshot in force. One that is not there any more may reach
+    /// nothing.
+    pub(crate) fn access(&self, plugin: &PluginId) -> Access {
+        let capabilities = self.current().capabilities(plugin).cloned();
+        Access {
+            capabilities: capabilities.unwrap_or_else(|| Arc::new(Capabilities::none(plugin))),
+            secrets: Arc::clone(&self.parts.secrets),
+            key_value: Arc::clone(&self.parts.key_value),
+        }
+    }
+
+    #[expect(dead_code, reason = "results are not scanned yet")]
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.parts.secrets
+    }
+
     /// Where handlers log that no call waits for.
     pub(crate) fn log(&self) -> &LogSink {
         &self.parts.log
@@ -231,6 +273,10 @@ impl Shared {
 pub struct PluginStatus {
     /// The plugin.
     pub entry: Arc<CatalogEntry>,
+    /// What the operator grants it.
+    pub granted: Grants,
+    /// What of that it also asks for.
+    pub capabilities: Arc<Capabilities>,
     /// Its code and registration, or why there are none. `Ok(None)`: it has no code.
     pub loaded: Result<Option<Arc<Loaded>>, Diagnostic>,
 }
@@ -364,7 +410,10 @@ async fn inspect(snapshot: &Snapshot) -> Vec<PluginStatus> {
             (None, None) => Ok(None),
             (None, Some(_)) => snapshot.loader.load(entry).await.map(Some),
         };
-        PluginStatus { entry: Arc::clone(entry), loaded }
+        let written = snapshot.config.entry(&entry.manifest.id, entry.origin);
+        let capabilities = Arc::new(Capabilities::new(&entry.manifest, written));
+        let granted = written.map(|written| written.grants.clone()).unwrap_or_default();
+        PluginStatus { entry: Arc::clone(entry), granted, capabilities, loaded }
     }))
     .await
 }

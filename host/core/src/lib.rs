@@ -38,6 +38,9 @@ mod catalog;
 mod discover;
 mod manifest;
 
+// What a plugin may reach.
+mod capability;
+
 // Discovered → registered.
 mod hooks;
 mod load;
@@ -66,6 +69,11 @@ pub use call::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver, Arguments, Call, CallError, CallKind,
     CallStatus, Checkpoint, GuestReceipt, NearestLimit, Outcome, Receipt, TrailEntry, TrustedPolicy,
 };
+pub use capability::{
+    Access, Capabilities, Effective, FilesystemCapability, KeyValue, KeyValueCapability, KeyValueError,
+    MAX_KEY_BYTES, MemoryKeyValue, NetworkCapability, Reached, Refusal, Secret, SecretCapability, Secrets,
+    Target, sum,
+};
 pub use catalog::CatalogEntry;
 pub use clock::{Clock, SystemClock};
 pub use config::{
@@ -91,15 +99,16 @@ pub use id::{CallId, Digest, MAX_NAME_CHARS, NameProblem, PluginId, ToolName};
 pub use limits::{AtLeast, Limits, LimitsCeiling, WaitMs};
 pub use load::Loaded;
 pub use manifest::{
-    Activation, Code as ManifestCode, Concurrency, Contracts, Deferral, FileAccess, FilesystemRequest,
-    HookContract, HostPattern, JsonPointer, KeyValueRequest, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest,
-    NetworkRequest, PackagePath, Permissions, SecretRequest, ToolMetadata, World,
+    Activation, Code as ManifestCode, Concurrency, Contracts, Deferral, Endpoint, FileAccess,
+    FilesystemRequest, HookContract, HostPattern, JsonPointer, KeyValueRequest, MANIFEST_FILE,
+    MAX_MANIFEST_BYTES, Manifest, NetworkRequest, PackagePath, Permissions, Scheme, SecretRequest,
+    ToolMetadata, World,
 };
 pub use native::{Binding, NativeCall, NativeTool};
 pub use plugin::{
     Answer, Bound, BoundDescriptor, Handled, Handling, Invocation, Invoked, LoadRequest, LogLevel, LogLine,
     LogSink, Materialisation, Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox,
-    Stop, Usage,
+    Stop, Traces, Usage,
 };
 pub use policy::Capture;
 pub use registry::{

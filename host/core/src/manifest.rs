@@ -3,6 +3,7 @@
 //! It is read before any plugin code runs. It declares and asks; it grants nothing.
 
 mod contracts;
+mod endpoint;
 mod metadata;
 mod permissions;
 mod value;
@@ -18,6 +19,7 @@ use crate::id::{Digest, PluginId, ToolName};
 use crate::limits::LimitsCeiling;
 
 pub use contracts::{Contracts, HookContract};
+pub use endpoint::{Endpoint, Scheme};
 pub use metadata::{Concurrency, Deferral, ToolMetadata};
 pub use permissions::{
     FileAccess, FilesystemRequest, HostPattern, KeyValueRequest, NetworkRequest, Permissions, SecretRequest,

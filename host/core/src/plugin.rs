@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+use crate::capability::{Access, Reached};
 use crate::diagnostic::Diagnostic;
 use crate::hooks::{HookEvent, HookOutcome};
 use crate::id::{CallId, Digest, PluginId, ToolName};
@@ -87,6 +88,8 @@ pub struct Handling {
     pub run: Option<Arc<RunContext>>,
     /// What it may use.
     pub limits: Limits,
+    /// What it may reach.
+    pub access: Access,
 }
 
 /// What a handler answered.
@@ -96,8 +99,8 @@ pub struct Handled {
     pub end: Result<Result<HookOutcome, String>, Stop>,
     /// What it used.
     pub usage: Usage,
-    /// What it logged, bounded.
-    pub log: Vec<LogLine>,
+    /// What it left behind.
+    pub traces: Traces,
 }
 
 /// Which factory to ask, for which run.
@@ -153,6 +156,8 @@ pub struct Invocation {
     pub run: Arc<RunContext>,
     /// What it may use.
     pub limits: Limits,
+    /// What it may reach.
+    pub access: Access,
     /// Where progress goes.
     pub progress: ProgressSink,
 }
@@ -164,8 +169,25 @@ pub struct Invoked {
     pub end: Result<Answer, Stop>,
     /// What it used.
     pub usage: Usage,
-    /// What it logged, bounded.
+    /// What it left behind.
+    pub traces: Traces,
+}
+
+/// What an invocation left behind, whatever its end: all of it bounded.
+#[derive(Debug, Default)]
+pub struct Traces {
+    /// What it logged.
     pub log: Vec<LogLine>,
+    /// What it reached for outside its sandbox.
+    pub reached: Vec<Reached>,
+}
+
+impl Traces {
+    /// Adds what came later.
+    pub(crate) fn extend(&mut self, later: Self) {
+        self.log.extend(later.log);
+        self.reached.extend(later.reached);
+    }
 }
 
 /// What a guest returned, in its own words: details are still unparsed text.

@@ -46,6 +46,10 @@ pub(crate) use text_schema;
 text_schema!(crate::id::ToolName, "A tool's canonical name: `^[a-z][a-z0-9_-]{0,63}$`");
 text_schema!(crate::id::PluginId, "A plugin's id: `^[a-z][a-z0-9-]{0,63}$`");
 text_schema!(
+    crate::manifest::Endpoint,
+    "`[SCHEME://]HOST[:PORT]`: a host name or address, or `*.` and a name for everything below it; `https` and its port if nothing else is said"
+);
+text_schema!(
     crate::manifest::HostPattern,
     "A host name or address, or `*.` and a name for everything below it"
 );

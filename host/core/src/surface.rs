@@ -102,7 +102,7 @@ pub struct ExposedTool {
 #[derive(Debug, Clone)]
 pub(crate) enum Implementation {
     Native(Arc<dyn NativeTool>),
-    Guest { plugin: Arc<dyn Plugin>, digest: Digest, limits: Limits, bound: Option<Bound> },
+    Guest { id: PluginId, plugin: Arc<dyn Plugin>, digest: Digest, limits: Limits, bound: Option<Bound> },
 }
 
 /// The tools of one run, and why others are missing. Cheap to clone.

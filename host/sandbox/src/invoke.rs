@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use airlock_core::{Limits, LogLine, Micros, ProgressSink, Registrar, Stop, Usage};
+use airlock_core::{Access, Limits, Micros, ProgressSink, Registrar, Stop, Traces, Usage};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Either, select};
 use wasmtime::{Store, UpdateDeadline};
@@ -34,6 +34,8 @@ pub(crate) struct Request<T> {
     pub(crate) configuration: Arc<str>,
     pub(crate) registrar: Option<Registrar>,
     pub(crate) progress: ProgressSink,
+    /// What the guest may reach; `None` while it registers and makes tools.
+    pub(crate) access: Option<Access>,
     pub(crate) export: Export<T>,
 }
 
@@ -47,7 +49,7 @@ pub(crate) type Export<T> = Box<
 pub(crate) struct Ended<T> {
     pub(crate) end: Result<T, Stop>,
     pub(crate) usage: Usage,
-    pub(crate) log: Vec<LogLine>,
+    pub(crate) traces: Traces,
     /// Comes back from a registration that was not cut off.
     pub(crate) registrar: Option<Registrar>,
 }
@@ -66,8 +68,13 @@ pub(crate) async fn invoke<T: Send + 'static>(
     let queued = started.duration_since(asked);
     let deadline = started + request.limits.timeout;
 
-    let state =
-        State::new(request.limits.memory_bytes, request.configuration, request.registrar, request.progress);
+    let state = State::new(
+        &request.limits,
+        request.configuration,
+        request.registrar,
+        request.progress,
+        request.access,
+    );
     let (meter, stdout, stderr) = (Arc::clone(&state.meter), state.stdout.clone(), state.stderr.clone());
     let (engine, plugin, turn) = (runtime.engine.clone(), plugin.clone(), runtime.workers.turn());
     let (limits, export) = (request.limits, request.export);
@@ -108,9 +115,9 @@ pub(crate) async fn invoke<T: Send + 'static>(
             }
         }
     };
-    let log = std::mem::take(&mut *meter.log());
+    let traces = std::mem::take(&mut *meter.traces());
     let usage = usage(&meter, &stdout, &stderr, started.elapsed(), queued);
-    Ended { end, usage, log, registrar }
+    Ended { end, usage, traces, registrar }
 }
 
 /// Puts every limit of a store in force.
@@ -178,6 +185,6 @@ fn usage(
 impl<T> Ended<T> {
     fn without_running(stop: Stop, registrar: Option<Registrar>, queued: Duration) -> Self {
         let usage = Usage { queued: Micros(queued), ..Usage::default() };
-        Self { end: Err(stop), usage, log: Vec::new(), registrar }
+        Self { end: Err(stop), usage, traces: Traces::default(), registrar }
     }
 }

@@ -61,6 +61,7 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: Some(registrar),
                     progress: ProgressSink::default(),
+                    access: None,
                     export: Box::new(|store, plugin| {
                         Box::pin(plugin.airlock_plugin_guest().call_register(store))
                     }),
@@ -82,6 +83,7 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: None,
                     progress: ProgressSink::default(),
+                    access: None,
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let run = convert::run_context(&request.run);
@@ -107,6 +109,7 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: None,
                     progress: ProgressSink::default(),
+                    access: Some(request.access),
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let event = convert::hook::event(&request.event);
@@ -120,7 +123,7 @@ impl Plugin for SandboxedPlugin {
             .await;
             // An outcome whose JSON cannot be read is the guest's failure, like any other answer that makes no sense.
             let end = ended.end.map(|answer| answer.and_then(convert::hook::outcome));
-            Handled { end, usage: ended.usage, log: ended.log }
+            Handled { end, usage: ended.usage, traces: ended.traces }
         })
     }
 
@@ -135,6 +138,7 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: None,
                     progress: invocation.progress.clone(),
+                    access: Some(invocation.access.clone()),
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let call = convert::tool_call(&invocation);
@@ -145,7 +149,7 @@ impl Plugin for SandboxedPlugin {
                 },
             )
             .await;
-            Invoked { end: ended.end.map(convert::answer), usage: ended.usage, log: ended.log }
+            Invoked { end: ended.end.map(convert::answer), usage: ended.usage, traces: ended.traces }
         })
     }
 }

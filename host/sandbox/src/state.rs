@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use airlock_core::{Exposure, LogLevel, LogLine, Progress, ProgressSink, Registrar, RegistrationError, text};
+use airlock_core::{
+    Access, Exposure, Limits, LogLevel, LogLine, Progress, ProgressSink, Registrar, RegistrationError,
+    Traces, text,
+};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
@@ -45,13 +48,13 @@ pub(crate) struct Meter {
     pub(crate) log_lines: AtomicU64,
     pub(crate) log_lines_dropped: AtomicU64,
     /// Kept here so that a guest that is cut off leaves its last words.
-    pub(crate) log: Mutex<Vec<LogLine>>,
+    pub(crate) traces: Mutex<Traces>,
 }
 
 impl Meter {
-    /// The log; the lock guards plain lines, which no panic leaves half-changed.
-    pub(crate) fn log(&self) -> MutexGuard<'_, Vec<LogLine>> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the guest left behind; the lock guards plain lines, which no panic leaves half-changed.
+    pub(crate) fn traces(&self) -> MutexGuard<'_, Traces> {
+        self.traces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -65,6 +68,9 @@ pub(crate) struct State {
     pub(crate) registrar: Option<Registrar>,
     configuration: Arc<str>,
     progress: ProgressSink,
+    /// What the guest may reach; nothing while it registers and makes tools.
+    #[expect(dead_code, reason = "no capability is linked yet")]
+    pub(crate) access: Option<Access>,
     last_progress: Option<Instant>,
     /// Made when the guest first asks for something of WASI: most calls never do.
     wasi: Option<WasiCtx>,
@@ -73,22 +79,24 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(
-        memory_bytes: u64,
+        limits: &Limits,
         configuration: Arc<str>,
         registrar: Option<Registrar>,
         progress: ProgressSink,
+        access: Option<Access>,
     ) -> Self {
         let meter = Arc::new(Meter::default());
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
         Self {
-            limiter: MemoryLimiter::new(memory_bytes, Arc::clone(&meter.peak_memory_bytes)),
+            limiter: MemoryLimiter::new(limits.memory_bytes, Arc::clone(&meter.peak_memory_bytes)),
             meter,
             stdout: CapturedOutput::default(),
             stderr: CapturedOutput::default(),
             registrar,
             configuration,
             progress,
+            access,
             last_progress: None,
             wasi: None,
             table,
@@ -175,7 +183,7 @@ impl runtime::Host for State {
     fn log(&mut self, level: runtime::Level, message: String) -> wasmtime::Result<()> {
         self.count_host_call();
         self.meter.log_lines.fetch_add(1, Ordering::Relaxed);
-        let mut log = self.meter.log();
+        let log = &mut self.meter.traces().log;
         if log.len() >= MAX_LOG_LINES {
             self.meter.log_lines_dropped.fetch_add(1, Ordering::Relaxed);
             return Ok(());

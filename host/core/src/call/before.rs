@@ -8,16 +8,16 @@ use super::gate::{self, Ask, Judge};
 use super::receipt::{Checkpoint, Trail};
 use super::{AcceptedCall, CallError, CallKind};
 use crate::hooks::{Guards, HookEvent, HookName, HookOutcome, ToolVerdict};
-use crate::plugin::LogLine;
+use crate::plugin::Traces;
 use crate::surface::Surface;
 
-/// Asks the handlers. What they log comes back too.
+/// Asks the handlers. What they leave behind comes back too.
 pub(super) async fn ask<'surface>(
     surface: &Surface,
     guards: &Guards,
     mut call: AcceptedCall<'surface>,
     asks: &mut Vec<Ask>,
-    log: &mut Vec<LogLine>,
+    traces: &mut Traces,
     trail: &mut Trail<'_>,
 ) -> Result<AcceptedCall<'surface>, Box<Executed>> {
     let (hook, name) = (HookName::BeforeToolCall, call.exposed.tool.name.clone());
@@ -39,7 +39,7 @@ pub(super) async fn ask<'surface>(
         let judge = Judge { checkpoint: Checkpoint::BeforeToolCall, party: &handler.party, is_frozen };
         let event = HookEvent::BeforeToolCall(call.attempt());
         let answered = surface.host().ask(&handler, event, Some(Arc::clone(surface.seen_run()))).await;
-        log.extend(answered.log);
+        traces.extend(answered.traces);
         match answered.outcome {
             Ok(HookOutcome::Tool(verdict)) => gate::apply(&judge, verdict, &mut call, asks, trail)?,
             Ok(_) => gate::apply(&judge, ToolVerdict::Pass, &mut call, asks, trail)?,

@@ -11,10 +11,11 @@ use super::accept::in_words;
 use super::ledger::Ledger;
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
+use crate::capability::Access;
 use crate::limits::Limits;
 use crate::load::stopped;
 use crate::native::{NativeCall, NativeTool, panic_text};
-use crate::plugin::{Answer, Bound, Invocation, LogLine, Plugin, Stop};
+use crate::plugin::{Answer, Bound, Invocation, Plugin, Stop, Traces};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
 use crate::schema::untrusted_json;
 use crate::surface::{Implementation, Surface};
@@ -27,13 +28,14 @@ pub(super) struct Executed {
     /// A tool that failed may still have something to show to people.
     pub(super) failure_details: Option<Value>,
     pub(super) guest: Option<GuestReceipt>,
-    pub(super) log: Vec<LogLine>,
+    /// What guests left behind on the way: handlers, then the tool.
+    pub(super) traces: Traces,
 }
 
 impl Executed {
     /// A call that never ran.
     pub(super) fn refused(error: CallError) -> Self {
-        Self { end: Err(error), failure_details: None, guest: None, log: Vec::new() }
+        Self { end: Err(error), failure_details: None, guest: None, traces: Traces::default() }
     }
 
     /// A call that was withdrawn, or that a shutdown ended.
@@ -53,7 +55,7 @@ pub(super) fn not_run(call: &AdmittedCall<'_>, trail: &mut Trail<'_>) -> Execute
     let name = &call.0.exposed.tool.name;
     trail.note(Checkpoint::Execute, "dry-run", "core", Some("a dry run ends here".to_owned()));
     let end = Ok(ToolResult::text(format!("`{name}` would run with {}", call.0.arguments)));
-    Executed { end, failure_details: None, guest: None, log: Vec::new() }
+    Executed { end, failure_details: None, guest: None, traces: Traces::default() }
 }
 
 pub(super) async fn execute(
@@ -78,8 +80,9 @@ pub(super) async fn execute(
     let running = async {
         match &exposed.implementation {
             Implementation::Native(native) => run_native(&**native, surface, call).await,
-            Implementation::Guest { plugin, limits, bound, .. } => {
-                run_guest(&**plugin, *limits, bound.clone(), surface, call).await
+            Implementation::Guest { id, plugin, limits, bound, .. } => {
+                let access = surface.host().access(id);
+                run_guest(&**plugin, *limits, bound.clone(), access, surface, call).await
             }
         }
     };
@@ -124,13 +127,14 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
             Err(CallError::new(CallKind::Failed, message))
         }
     };
-    Executed { end: end.map_err(CallError::bounded), failure_details, guest: None, log: Vec::new() }
+    Executed { end: end.map_err(CallError::bounded), failure_details, guest: None, traces: Traces::default() }
 }
 
 async fn run_guest(
     plugin: &dyn Plugin,
     limits: Limits,
     bound: Option<Bound>,
+    access: Access,
     surface: &Surface,
     call: AdmittedCall<'_>,
 ) -> Executed {
@@ -144,6 +148,7 @@ async fn run_guest(
             bound,
             run: Arc::clone(surface.seen_run()),
             limits,
+            access,
             progress: call.progress,
         })
         .await;
@@ -166,7 +171,7 @@ async fn run_guest(
         Err(stop) => Err(stop_error(tool, &limits, &stop)),
     };
     let guest = Some(GuestReceipt::new(invoked.usage, &limits));
-    Executed { end: end.map_err(CallError::bounded), failure_details, guest, log: invoked.log }
+    Executed { end: end.map_err(CallError::bounded), failure_details, guest, traces: invoked.traces }
 }
 
 /// A guest's details as a value.

@@ -13,6 +13,7 @@ use crate::hooks::{
     Guards, Handler, Handlers, HookEvent, HookName, HookOutcome, MissingGuard, PersistRecord,
 };
 use crate::id::ToolName;
+use crate::plugin::Traces;
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
 use crate::surface::{ExposedTool, Surface};
 use crate::tool::{Content, ToolResult};
@@ -41,7 +42,7 @@ pub(super) async fn persist(
     };
     let content = bound_content(content, model_text_chars(run));
     let saw_nothing = error.is_none() && content.is_empty() && !matches!(details, None | Some(Value::Null));
-    let mut log = executed.log;
+    let mut traces = executed.traces;
 
     let is_error = error.is_some();
     // A call that was refused for its arguments named a tool all the same, and its plugin watches over it.
@@ -52,7 +53,8 @@ pub(super) async fn persist(
     let is_watched = !handlers.is_empty() || about.missing().is_some();
     let result = ToolResult { content: content.clone(), details: details.clone() };
     let copy = Copy { arguments: identity.arguments.clone(), result };
-    let kept = if is_watched { about.redact(copy, &handlers, &mut log, &mut trail).await } else { Ok(copy) };
+    let kept =
+        if is_watched { about.redact(copy, &handlers, &mut traces, &mut trail).await } else { Ok(copy) };
     let is_withheld = kept.is_err();
     let copy = kept.unwrap_or_else(|reason| {
         trail.note(Checkpoint::Persist, "withheld", "core", Some(reason.clone()));
@@ -79,11 +81,16 @@ pub(super) async fn persist(
         trail.note(Checkpoint::Persist, "recorded", "core", reason);
     }
     let (trail, total) = trail.finish();
-    let receipt = Receipt { total, content_bytes: content_bytes(&content), guest: executed.guest };
+    let receipt = Receipt {
+        total,
+        content_bytes: content_bytes(&content),
+        guest: executed.guest,
+        reached: traces.reached,
+    };
     // A reason may quote what a redactor takes away, and arguments that did not fit are quoted to the model.
     let says_little = is_watched || kind == CallKind::InvalidParams;
     ledger.finished(&record, &trail, &receipt, &identity.arguments, says_little);
-    Outcome { kind, content, details, error, record, receipt, trail, log }
+    Outcome { kind, content, details, error, record, receipt, trail, log: traces.log }
 }
 
 /// What the copy is about.
@@ -118,7 +125,7 @@ impl About<'_> {
         &self,
         mut copy: Copy,
         handlers: &[Arc<Handler>],
-        log: &mut Vec<crate::plugin::LogLine>,
+        traces: &mut Traces,
         trail: &mut Trail<'_>,
     ) -> Result<Copy, String> {
         if let Some(guard) = self.missing() {
@@ -139,7 +146,7 @@ impl About<'_> {
             };
             let (event, run) = (HookEvent::ToolResultPersist(record), Arc::clone(self.surface.seen_run()));
             let answered = self.surface.host().ask(handler, event, Some(run)).await;
-            log.extend(answered.log);
+            traces.extend(answered.traces);
             let owner = handler.owner.to_string();
             match answered.outcome {
                 Ok(HookOutcome::Persist(change)) => {

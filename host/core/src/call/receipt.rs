@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::capability::Reached;
 use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::plugin::{Micros, Usage};
@@ -56,6 +57,9 @@ pub struct Receipt {
     pub content_bytes: usize,
     /// What a guest used; `None` for a native tool and a call that never ran.
     pub guest: Option<GuestReceipt>,
+    /// What guests reached for outside their sandboxes, handlers' included.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<Reached>,
 }
 
 /// What a guest used, and what it might have.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::discover::Origin;
 use crate::document::RawJson;
 use crate::hooks::HookName;
 use crate::id::PluginId;
 use crate::limits::{AtLeast, LimitsCeiling, WaitMs};
-use crate::manifest::{FileAccess, HookContract, HostPattern};
+use crate::manifest::{Endpoint, FileAccess, HookContract};
 
 /// `[plugins]`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -71,11 +71,11 @@ pub enum OnFailure {
 }
 
 /// `[plugins.entries.ID.grants]`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all(serialize = "camelCase", deserialize = "kebab-case"), default)]
 pub struct Grants {
     /// Hosts.
-    pub network: Vec<HostPattern>,
+    pub network: Vec<Endpoint>,
     /// Secrets by name.
     pub secrets: Vec<String>,
     /// A store of its own.
@@ -87,7 +87,7 @@ pub struct Grants {
 }
 
 /// One granted folder.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FilesystemGrant {
     /// The folder's name.

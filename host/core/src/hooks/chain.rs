@@ -15,18 +15,18 @@ use super::handlers::{Handler, HandlerCode};
 use super::{HookEvent, HookOutcome};
 use crate::host::Shared;
 use crate::load::stopped;
-use crate::plugin::{Handling, LogLine, Sandbox};
+use crate::plugin::{Handling, LogLevel, LogLine, Sandbox, Traces};
 use crate::run::RunContext;
 use crate::text;
 
 /// Longest text of a handler's failure, in characters.
 const MAX_FAILURE_CHARS: usize = 500;
 
-/// What a handler answered, and what it logged.
+/// What a handler answered, and what it left behind.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) outcome: Result<HookOutcome, Failed>,
-    pub(crate) log: Vec<LogLine>,
+    pub(crate) traces: Traces,
 }
 
 /// Why a handler gave no answer, as the end of a sentence that begins with its owner.
@@ -41,7 +41,7 @@ impl Shared {
         event: HookEvent,
         run: Option<Arc<RunContext>>,
     ) -> Answered {
-        let answered = handler.ask(&**self.sandbox(), event, run).await;
+        let answered = handler.ask(self, event, run).await;
         if let Err(failed) = &answered.outcome {
             self.note_failure(handler, &failed.0);
         }
@@ -56,7 +56,12 @@ impl Shared {
         run: Option<Arc<RunContext>>,
     ) -> Result<HookOutcome, Failed> {
         let answered = self.ask(handler, event, run).await;
-        self.log().send(&handler.party.id, answered.log);
+        let refused = answered.traces.reached.iter().filter(|reached| !reached.allowed);
+        let refused = refused.map(|reached| {
+            let reason = reached.reason.as_deref().unwrap_or_default();
+            LogLine { level: LogLevel::Warn, message: format!("{} was refused: {reason}", reached.target) }
+        });
+        self.log().send(&handler.party.id, refused.chain(answered.traces.log).collect());
         answered.outcome
     }
 
@@ -102,28 +107,28 @@ pub(crate) fn too_late(timeout: Duration) -> String {
 }
 
 impl Handler {
-    async fn ask(&self, sandbox: &dyn Sandbox, event: HookEvent, run: Option<Arc<RunContext>>) -> Answered {
+    async fn ask(&self, host: &Shared, event: HookEvent, run: Option<Arc<RunContext>>) -> Answered {
         let hook = self.hook;
-        let (outcome, log) = match &self.code {
+        let (outcome, traces) = match &self.code {
             HandlerCode::Native(native) => {
                 let handling =
                     AssertUnwindSafe(async move { native.handle(event, run).await }).catch_unwind();
-                let outcome = match within(sandbox, self.timeout, handling).await {
+                let outcome = match within(&**host.sandbox(), self.timeout, handling).await {
                     Some(Ok(answer)) => answer.map_err(|message| format!("failed: {message}")),
                     Some(Err(_panic)) => Err("panicked".to_owned()),
                     None => Err(too_late(self.timeout)),
                 };
-                (outcome, Vec::new())
+                (outcome, Traces::default())
             }
-            HandlerCode::Guest { plugin, limits } => {
-                let handled =
-                    plugin.handle(Handling { handler: self.number, event, run, limits: *limits }).await;
+            HandlerCode::Guest { id, plugin, limits } => {
+                let (handler, limits, access) = (self.number, *limits, host.access(id));
+                let handled = plugin.handle(Handling { handler, event, run, limits, access }).await;
                 let outcome = match handled.end {
                     Ok(Ok(outcome)) => Ok(outcome),
                     Ok(Err(message)) => Err(format!("failed: {message}")),
                     Err(stop) => Err(stopped(&stop)),
                 };
-                (outcome, handled.log)
+                (outcome, handled.traces)
             }
         };
         let outcome = outcome.and_then(|outcome| {
@@ -135,6 +140,6 @@ impl Handler {
         });
         let bounded =
             |reason: String| text::single_line(&text::shorten(&reason, MAX_FAILURE_CHARS)).into_owned();
-        Answered { outcome: outcome.map_err(|reason| Failed(bounded(reason))), log }
+        Answered { outcome: outcome.map_err(|reason| Failed(bounded(reason))), traces }
     }
 }

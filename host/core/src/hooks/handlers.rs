@@ -81,7 +81,7 @@ pub(crate) struct Handler {
 #[derive(Debug)]
 pub(crate) enum HandlerCode {
     Native(Arc<dyn NativeHook>),
-    Guest { plugin: Arc<dyn Plugin>, limits: Limits },
+    Guest { id: PluginId, plugin: Arc<dyn Plugin>, limits: Limits },
 }
 
 impl Handler {
@@ -332,6 +332,7 @@ fn handler(
         tools,
         party: Party { id: id.to_string(), digest: loaded.digest },
         code: HandlerCode::Guest {
+            id: id.clone(),
             plugin: Arc::clone(&loaded.plugin),
             limits: Limits { timeout, ..loaded.limits },
         },

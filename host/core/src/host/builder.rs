@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Host, MAX_AT_WORK, NativeRegistration, Parts, Shared};
 use crate::audit::{MemoryStore, Store};
 use crate::call::{Approver, Repetitions, TrustedPolicy};
+use crate::capability::{KeyValue, MemoryKeyValue, Secrets};
 use crate::catalog::MissingConfiguration;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, PolicyEntry};
@@ -35,6 +36,8 @@ pub struct HostBuilder {
     policies: Vec<Arc<dyn TrustedPolicy>>,
     approver: Option<Arc<dyn Approver>>,
     store: Option<Arc<dyn Store>>,
+    secrets: Secrets,
+    key_value: Option<Arc<dyn KeyValue>>,
     config: Config,
     log: LogSink,
     limits: Option<Limits>,
@@ -53,6 +56,8 @@ impl HostBuilder {
             policies: Vec::new(),
             approver: None,
             store: None,
+            secrets: Secrets::default(),
+            key_value: None,
             config: Config::default(),
             log: LogSink::default(),
             limits: None,
@@ -132,6 +137,20 @@ impl HostBuilder {
         self
     }
 
+    /// The values of the secrets that the configuration names, as [`Secrets::read`] reads them.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Where plugins' key-value stores are kept; in memory by default.
+    #[must_use]
+    pub fn key_value(mut self, key_value: impl KeyValue + 'static) -> Self {
+        self.key_value = Some(Arc::new(key_value));
+        self
+    }
+
     /// Upper limits of every invocation, in place of the configuration's; manifests can only lower them.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -176,6 +195,8 @@ impl HostBuilder {
             hooks: self.hooks,
             policies: self.policies,
             approver: self.approver,
+            secrets: Arc::new(self.secrets),
+            key_value: self.key_value.unwrap_or_else(|| Arc::new(MemoryKeyValue::default())),
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
             log: self.log,
             limits: self.limits,

@@ -25,7 +25,7 @@ pub struct Contracts {
 }
 
 /// One declared hook, for all tools it may see or for some.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct HookContract {
     /// The checkpoint.
     pub hook: HookName,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
+use super::endpoint::Endpoint;
 use crate::limits::AtLeast;
 
 /// All requests of one plugin.
@@ -27,7 +28,7 @@ impl Permissions {
     pub(super) fn secret_beyond_network(&self) -> Option<&SecretRequest> {
         self.secrets
             .iter()
-            .find(|secret| !self.network.iter().any(|request| request.host.covers(&secret.host)))
+            .find(|secret| !self.network.iter().any(|request| request.endpoint.host.covers(&secret.host)))
     }
 }
 
@@ -35,8 +36,9 @@ impl Permissions {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NetworkRequest {
-    /// Which host, or which hosts below a name.
-    pub host: HostPattern,
+    /// Which host, or which hosts below a name, with scheme and port if they are not `https` and 443.
+    #[serde(rename = "host")]
+    pub endpoint: Endpoint,
     /// HTTP methods; empty means none.
     #[serde(default = "read_only", deserialize_with = "methods")]
     pub methods: Vec<String>,
@@ -86,6 +88,13 @@ pub enum FileAccess {
     Write,
 }
 
+impl FileAccess {
+    /// Whether who may do this may do `other`.
+    pub fn includes(self, other: Self) -> bool {
+        self == Self::Write || other == Self::Read
+    }
+}
+
 /// An exact host name or address, or `*.` and a name for everything below it. Lower case, no port, no scheme.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -107,7 +116,16 @@ impl HostPattern {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// The address, if it is one and no name.
+    pub fn address(&self) -> Option<std::net::IpAddr> {
+        self.0.parse().ok()
+    }
+
+    /// Reads a name, an address, or `*.` and a name. Upper case and a dot at the end do not matter.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let host = text.to_ascii_lowercase();
         let host = host.strip_suffix('.').unwrap_or(&host);
         let name = host.strip_prefix("*.").unwrap_or(host);

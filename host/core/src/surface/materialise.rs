@@ -9,14 +9,11 @@ use super::factory::{self, Made};
 use super::narrow::Rules;
 use super::pool::{Candidate, Source};
 use super::{Cause, ExposedTool, Implementation, Removal, Rule, Stage};
-use crate::catalog::CatalogEntry;
-use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hooks::{self, Handlers};
 use crate::host::NativeRegistration;
 use crate::id::PluginId;
 use crate::load::Loaded;
-use crate::manifest::FileAccess;
 use crate::native::{Binding, NativeTool, panic_text};
 use crate::registry::Exposure;
 use crate::run::RunContext;
@@ -99,9 +96,10 @@ fn from_plugin(
         optional: candidate.metadata.optional || exposure == Exposure::Optional,
         fingerprint: Some(entry.fingerprint),
         side_effecting: candidate.metadata.side_effecting
-            || has_effective_grant(entry, &rules.snapshot.config),
+            || rules.snapshot.capabilities(&entry.manifest.id).is_some_and(|all| all.may_have_effects()),
         own_handlers: Arc::clone(own_handlers),
         implementation: Implementation::Guest {
+            id: entry.manifest.id.clone(),
             plugin: Arc::clone(&loaded.plugin),
             digest: loaded.digest,
             limits: loaded.limits,
@@ -182,15 +180,4 @@ enum Bound {
     Same,
     Made(ToolDescriptor, Arc<dyn NativeTool>),
     Unavailable(String),
-}
-
-/// Whether the plugin asked for and was granted something by which any of its tools can have effects.
-fn has_effective_grant(entry: &CatalogEntry, config: &Config) -> bool {
-    let Some(written) = config.entry(&entry.manifest.id, entry.origin) else { return false };
-    let (asked, granted) = (&entry.manifest.permissions, &written.grants);
-    let writes = |access: FileAccess| access != FileAccess::Read;
-    !asked.network.is_empty() && !granted.network.is_empty()
-        || asked.key_value.is_some() && granted.key_value
-        || asked.filesystem.iter().any(|asked| writes(asked.access))
-            && granted.filesystem.iter().any(|granted| writes(granted.access))
 }

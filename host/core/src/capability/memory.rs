@@ -1,0 +1,152 @@
+//! A key-value store without a file: it is gone with the process, and bounded by what each plugin may have.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+
+use super::{KeyValue, KeyValueError};
+use crate::id::PluginId;
+
+/// Keeps values in memory. Cheap to clone; all clones are one store.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryKeyValue(Arc<Mutex<BTreeMap<PluginId, Values>>>);
+
+/// By bucket and key.
+type Values = BTreeMap<(String, String), Vec<u8>>;
+
+impl MemoryKeyValue {
+    fn with<T>(&self, plugin: &PluginId, act: impl FnOnce(&mut Values) -> T) -> T {
+        // No change can panic half-way, so what a poisoned lock guards is whole.
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        act(all.entry(plugin.clone()).or_default())
+    }
+}
+
+fn place(bucket: &str, key: &str) -> (String, String) {
+    (bucket.to_owned(), key.to_owned())
+}
+
+/// Writes, if everything is within `max_bytes` then.
+fn write(
+    values: &mut Values,
+    place: (String, String),
+    value: Vec<u8>,
+    max_bytes: u64,
+) -> Result<(), KeyValueError> {
+    let size = |(bucket, key): &(String, String), value: &[u8]| bucket.len() + key.len() + value.len();
+    let others = values.iter().filter(|(other, _)| **other != place);
+    let total = others.map(|(place, value)| size(place, value)).sum::<usize>() + size(&place, &value);
+    if total as u64 > max_bytes {
+        return Err(KeyValueError::NoRoom { max_bytes });
+    }
+    values.insert(place, value);
+    Ok(())
+}
+
+impl KeyValue for MemoryKeyValue {
+    fn get<'a>(
+        &'a self,
+        plugin: &'a PluginId,
+        bucket: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<u8>>, KeyValueError>> {
+        ready(Ok(self.with(plugin, |values| values.get(&place(bucket, key)).cloned()))).boxed()
+    }
+
+    fn set<'a>(
+        &'a self,
+        plugin: &'a PluginId,
+        bucket: &'a str,
+        key: &'a str,
+        value: Vec<u8>,
+        max_bytes: u64,
+    ) -> BoxFuture<'a, Result<(), KeyValueError>> {
+        ready(self.with(plugin, |values| write(values, place(bucket, key), value, max_bytes))).boxed()
+    }
+
+    fn delete<'a>(
+        &'a self,
+        plugin: &'a PluginId,
+        bucket: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<(), KeyValueError>> {
+        self.with(plugin, |values| values.remove(&place(bucket, key)));
+        ready(Ok(())).boxed()
+    }
+
+    fn keys<'a>(
+        &'a self,
+        plugin: &'a PluginId,
+        bucket: &'a str,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<String>, KeyValueError>> {
+        let from = match after {
+            Some(after) => Bound::Excluded(place(bucket, after)),
+            None => Bound::Included(place(bucket, "")),
+        };
+        let keys = self.with(plugin, |values| {
+            let range = values.range((from, Bound::Unbounded));
+            let keys = range.take_while(|((found, _), _)| found == bucket).map(|((_, key), _)| key.clone());
+            keys.take(limit as usize).collect()
+        });
+        ready(Ok(keys)).boxed()
+    }
+
+    fn increment<'a>(
+        &'a self,
+        plugin: &'a PluginId,
+        bucket: &'a str,
+        key: &'a str,
+        by: i64,
+        max_bytes: u64,
+    ) -> BoxFuture<'a, Result<i64, KeyValueError>> {
+        let sum = self.with(plugin, |values| {
+            let place = place(bucket, key);
+            let sum = super::key_value::sum(values.get(&place).map(Vec::as_slice), by)?;
+            write(values, place, sum.to_string().into_bytes(), max_bytes)?;
+            Ok(sum)
+        });
+        ready(sum).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plugins_and_buckets_are_apart_and_room_is_counted() {
+        let (store, one, two) = (MemoryKeyValue::default(), plugin("one"), plugin("two"));
+        let set = |plugin, bucket, key, value: &str, max| {
+            store.set(plugin, bucket, key, value.as_bytes().to_vec(), max).now_or_never().unwrap()
+        };
+        let get = |plugin, bucket, key| store.get(plugin, bucket, key).now_or_never().unwrap().unwrap();
+        set(&one, "b", "k", "12345", 7).unwrap();
+        assert!(matches!(set(&one, "b", "l", "1", 9), Err(KeyValueError::NoRoom { max_bytes: 9 })));
+        set(&one, "b", "k", "1234567", 9).unwrap();
+        assert_eq!((get(&two, "b", "k"), get(&one, "c", "k")), (None, None));
+        set(&one, "c", "k", "x", 99).unwrap();
+        let keys = |after| store.keys(&one, "b", after, 10).now_or_never().unwrap().unwrap();
+        assert_eq!((keys(None), keys(Some("k"))), (vec!["k".to_owned()], Vec::new()));
+        store.delete(&one, "b", "k").now_or_never().unwrap().unwrap();
+        assert_eq!(get(&one, "b", "k"), None);
+    }
+
+    #[test]
+    fn a_sum_is_a_number_or_an_error() {
+        let (store, one) = (MemoryKeyValue::default(), plugin("one"));
+        let add = |key, by| store.increment(&one, "b", key, by, 99).now_or_never().unwrap();
+        assert_eq!((add("n", 5).unwrap(), add("n", -7).unwrap()), (5, -2));
+        assert!(matches!(add("n", i64::MIN), Err(KeyValueError::NotANumber)));
+        store.set(&one, "b", "text", b"x".to_vec(), 99).now_or_never().unwrap().unwrap();
+        assert!(matches!(add("text", 1), Err(KeyValueError::NotANumber)));
+    }
+
+    fn plugin(id: &str) -> PluginId {
+        PluginId::parse(id).unwrap()
+    }
+}
