@@ -14,6 +14,7 @@ mod approvals;
 mod calls;
 mod command_line;
 mod compile_cache;
+mod concurrency;
 mod discovery;
 mod endings;
 mod explanations;

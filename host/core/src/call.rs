@@ -7,6 +7,7 @@ mod accept;
 mod after;
 mod approval;
 mod before;
+mod concurrency;
 mod end;
 mod execute;
 mod gate;
@@ -30,6 +31,7 @@ pub use end::{CallError, CallKind, CallStatus, Outcome};
 pub use receipt::{Checkpoint, GuestReceipt, NearestLimit, Receipt, TrailEntry};
 pub use trusted::TrustedPolicy;
 
+pub(crate) use concurrency::Turns;
 use execute::Executed;
 use ledger::Ledger;
 use receipt::Trail;

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::{AuditKind, AuditRow, Store};
-use crate::call::{Approver, Repetitions, TrustedPolicy};
+use crate::call::{Approver, Repetitions, TrustedPolicy, Turns};
 use crate::capability::{Access, Capabilities, KeyValue, Secrets};
 use crate::catalog::{CatalogEntry, Catalogue, MissingConfiguration};
 use crate::clock::Clock;
@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     closing: CancellationToken,
     /// Cancelled when a shutdown has waited long enough: what runs is stopped.
     stopping: CancellationToken,
+    /// Whose turn it is, for tools that are not parallel.
+    turns: Turns,
     /// What was called lately, for loop protection.
     repetitions: Repetitions,
     /// How each handler failed last, by owner and number.
@@ -203,6 +205,10 @@ impl Shared {
 
     pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
         self.parts.approver.as_ref()
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     pub(crate) fn repetitions(&self) -> &Repetitions {

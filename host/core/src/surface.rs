@@ -28,6 +28,7 @@ use crate::host::{Shared, Snapshot};
 use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::load::Loaded;
+use crate::manifest::Concurrency;
 use crate::native::NativeTool;
 use crate::plugin::{Bound, Plugin};
 use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
@@ -93,6 +94,8 @@ pub struct ExposedTool {
     pub(crate) fingerprint: Option<Digest>,
     /// Whether it changes something outside the sandbox, or might.
     pub(crate) side_effecting: bool,
+    /// How many of its calls may run at once.
+    pub(crate) concurrency: Concurrency,
     /// Its plugin's handlers over its own tools, which need no grant.
     pub(crate) own_handlers: Arc<Handlers>,
     pub(crate) implementation: Implementation,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::accept::in_words;
+use super::concurrency::turn;
 use super::ledger::Ledger;
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
@@ -66,6 +67,17 @@ pub(super) async fn execute(
     trail: &mut Trail<'_>,
 ) -> Executed {
     let exposed = call.0.exposed;
+    let host = surface.host();
+    let waiting =
+        host.closing().run_until_cancelled(cancellation.run_until_cancelled(turn(surface, &call.0)));
+    let _turn = match waiting.await.flatten() {
+        Some(Ok(turn)) => turn,
+        Some(Err(error)) => {
+            trail.note(Checkpoint::Execute, error.kind.as_str(), "core", None);
+            return Executed::refused(error);
+        }
+        None => return Executed::cancelled(surface, exposed.tool.name.as_str()),
+    };
     if exposed.side_effecting
         && let Err(error) = ledger.started(&call.0.arguments).await
     {
@@ -81,12 +93,12 @@ pub(super) async fn execute(
         match &exposed.implementation {
             Implementation::Native(native) => run_native(&**native, surface, call).await,
             Implementation::Guest { id, plugin, limits, bound, .. } => {
-                let access = surface.host().access(id);
+                let access = host.access(id);
                 run_guest(&**plugin, *limits, bound.clone(), access, surface, call).await
             }
         }
     };
-    let running = surface.host().stopping().run_until_cancelled(cancellation.run_until_cancelled(running));
+    let running = host.stopping().run_until_cancelled(cancellation.run_until_cancelled(running));
     let executed = running.await.flatten();
     let executed = executed.unwrap_or_else(|| Executed::cancelled(surface, exposed.tool.name.as_str()));
     let decision = executed.end.as_ref().err().map_or(CallKind::Completed, |error| error.kind);

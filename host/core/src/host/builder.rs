@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Host, MAX_AT_WORK, NativeRegistration, Parts, Shared};
 use crate::audit::{MemoryStore, Store};
-use crate::call::{Approver, Repetitions, TrustedPolicy};
+use crate::call::{Approver, Repetitions, TrustedPolicy, Turns};
 use crate::capability::{KeyValue, MemoryKeyValue, Secrets};
 use crate::catalog::MissingConfiguration;
 use crate::clock::{Clock, SystemClock};
@@ -212,6 +212,7 @@ impl HostBuilder {
             at_work: Arc::new(Semaphore::new(MAX_AT_WORK as usize)),
             closing: CancellationToken::new(),
             stopping: CancellationToken::new(),
+            turns: Turns::default(),
             repetitions: Repetitions::default(),
             failures: Mutex::default(),
         })))

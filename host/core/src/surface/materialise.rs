@@ -97,6 +97,7 @@ fn from_plugin(
         fingerprint: Some(entry.fingerprint),
         side_effecting: candidate.metadata.side_effecting
             || rules.snapshot.capabilities(&entry.manifest.id).is_some_and(|all| all.may_have_effects()),
+        concurrency: candidate.metadata.concurrency.clone(),
         own_handlers: Arc::clone(own_handlers),
         implementation: Implementation::Guest {
             id: entry.manifest.id.clone(),
@@ -170,6 +171,7 @@ fn bind(
         optional: candidate.metadata.optional,
         fingerprint: None,
         side_effecting: candidate.metadata.side_effecting,
+        concurrency: candidate.metadata.concurrency.clone(),
         own_handlers: Arc::default(),
         implementation: Implementation::Native(implementation),
     })
