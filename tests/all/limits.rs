@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use airlock_core::{Call, CallKind, Limits, RunContext, Surface};
+use airlock_core::{Call, CallKind, Code, Config, Limits, Outcome, RunContext, Surface};
 use futures_util::future::join_all;
 
-use crate::support::{builder, call, text};
+use crate::support::{builder, call, end, text};
 
 async fn limited(samples: &[&str], limits: Limits) -> Surface {
     let host = builder(samples).limits(limits).build().await.unwrap();
@@ -131,4 +131,53 @@ async fn a_full_queue_is_busy_and_the_waiting_calls_still_run() {
     let completed = outcomes.iter().filter(|outcome| outcome.kind == CallKind::Completed).count();
     assert!((1..=1_100 - 16 - 1_024).contains(&busy), "{busy} were busy");
     assert_eq!(busy + completed, 1_100);
+}
+
+#[tokio::test]
+async fn an_operator_lowers_the_limits_of_one_tool_and_learns_what_lowers_nothing() {
+    let written = r#"
+        [limits]
+        fuel = 1000000
+        [plugins.entries.markdown]
+        limits = { timeout-ms = 60000 }
+        [plugins.entries.markdown.tool-limits]
+        markdown_toc = { fuel = 1000 }
+        markdown_links = { memory-bytes = 67108865 }
+        markdown_tok = { fuel = 1000 }
+        [plugins.entries.markdown.grants]
+        network = ["api.example.org"]
+        secrets = ["token"]
+        key-value = true
+        filesystem = [{ path = "workspace", access = "read" }]
+    "#;
+    let config = Config::from_toml(written.as_bytes(), "airlock.toml".as_ref()).unwrap();
+    let host = builder(&["markdown"]).config(config).build().await.unwrap();
+    let surface = host.assemble(RunContext::new("tester")).await;
+    let arguments = r##"{"text": "# a\n"}"##;
+    let (low, plain) = (
+        call(&surface, "markdown_toc", arguments).await,
+        call(&surface, "markdown_outline", arguments).await,
+    );
+    assert_eq!((low.kind, plain.kind), (CallKind::OutOfFuel, CallKind::Completed), "{}", end(&plain));
+    let limit = |outcome: &Outcome| outcome.receipt.guest.as_ref().unwrap().fuel_limit;
+    assert_eq!((limit(&low), limit(&plain)), (1_000, 1_000_000));
+    let unused = host.diagnostics().into_iter().filter(|finding| finding.code == Code::EntryUnused);
+    let found: Vec<_> = unused
+        .map(|finding| {
+            let line = finding.location.and_then(|location| location.line).unwrap_or_default();
+            format!("{line} {}", finding.message)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "8 `memory-bytes` = 67108865 of `markdown_links` lowers nothing: its plugin has 67108864",
+            "5 `timeout-ms` = 60000 lowers nothing: [limits] has 30000",
+            "9 `tool-limits` names `markdown_tok`, which the plugin does not declare",
+            "13 a key-value store is granted, and nothing asks for it",
+            "11 requests to `api.example.org` are granted, and nothing asks for them",
+            "14 the folder `workspace` is granted, and nothing asks for it",
+            "12 the secret `token` is granted, and nothing asks for it",
+        ]
+    );
 }

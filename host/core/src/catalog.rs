@@ -5,6 +5,7 @@
 mod configuration;
 mod enablement;
 mod ownership;
+mod unused;
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -151,6 +152,7 @@ impl Catalogue {
         diagnostics.extend(ownership::pointless_owners(&entries, config));
         diagnostics.extend(enablement::unmatched(config, &entries));
         diagnostics.extend(enablement::guards_off(config, &entries));
+        diagnostics.extend(unused::unused(config, &entries));
         diagnostics.retain(|diagnostic| diagnostic.severity() > Severity::Note);
         diagnostics.sort();
         diagnostics.dedup();

@@ -91,6 +91,8 @@ codes! {
     ImportUnrequested = "import-unrequested", Error;
     /// A component does not export the plugin interface in a version that the host speaks.
     WorldMismatch = "world-mismatch", Error;
+    /// What the configuration says about a plugin has no effect.
+    EntryUnused = "entry-unused", Warning;
     /// A secret's variable or file is not there, or has no usable value.
     SecretMissing = "secret-missing", Warning;
     /// A component takes longer than 120 s to compile.

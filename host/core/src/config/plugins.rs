@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::discover::Origin;
 use crate::document::RawJson;
 use crate::hooks::HookName;
-use crate::id::PluginId;
+use crate::id::{PluginId, ToolName};
 use crate::limits::{AtLeast, LimitsCeiling, WaitMs};
 use crate::manifest::{Endpoint, FileAccess, HookContract};
 
@@ -53,6 +53,8 @@ pub struct PluginEntry {
     pub join_profiles: bool,
     /// Lower limits than `[limits]`.
     pub limits: LimitsEntry,
+    /// Lower limits still, for calls of one tool.
+    pub tool_limits: BTreeMap<ToolName, LimitsEntry>,
     /// Milliseconds by hook.
     pub hook_timeouts: BTreeMap<HookName, WaitMs>,
     /// What it may reach of what it asks for.

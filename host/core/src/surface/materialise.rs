@@ -9,10 +9,12 @@ use super::factory::{self, Made};
 use super::narrow::Rules;
 use super::pool::{Candidate, Source};
 use super::{Cause, ExposedTool, Implementation, Removal, Rule, Stage};
+use crate::config::PluginEntry;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hooks::{self, Handlers};
 use crate::host::NativeRegistration;
-use crate::id::PluginId;
+use crate::id::{PluginId, ToolName};
+use crate::limits::Limits;
 use crate::load::Loaded;
 use crate::native::{Binding, NativeTool, panic_text};
 use crate::registry::Exposure;
@@ -89,6 +91,7 @@ fn from_plugin(
         return Some(Err(Box::new(cause)));
     }
     let Source::Plugin(entry) = &candidate.source else { return None };
+    let written = rules.snapshot.config.entry(&entry.manifest.id, entry.origin);
     Some(Ok(ExposedTool {
         tool,
         owner: candidate.owner.clone(),
@@ -103,10 +106,16 @@ fn from_plugin(
             id: entry.manifest.id.clone(),
             plugin: Arc::clone(&loaded.plugin),
             digest: loaded.digest,
-            limits: loaded.limits,
+            limits: limits_of(&candidate.name, loaded, written),
             bound,
         },
     }))
+}
+
+/// The limits of one tool's calls: the plugin's, lowered by what the operator says of the tool.
+fn limits_of(tool: &ToolName, loaded: &Loaded, written: Option<&PluginEntry>) -> Limits {
+    let lower = written.and_then(|written| written.tool_limits.get(tool));
+    lower.map_or(loaded.limits, |lower| loaded.limits.lowered_by(&lower.ceiling()))
 }
 
 /// A native tool as this run gets it.
