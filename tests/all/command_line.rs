@@ -169,6 +169,41 @@ fn a_relative_workspace_is_below_the_current_folder() {
 }
 
 #[test]
+fn limits_that_calibration_proposes_fit_the_cases_that_it_saw() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cases, config) = (folder.path().join("cases.jsonl"), folder.path().join("airlock.toml"));
+    std::fs::write(&cases, "{\"text\": \"# a\\n## b\\n\"}\n\n{\"text\": \"\"}\n{\"txt\": 1}\n").unwrap();
+    let cases = cases.to_str().unwrap();
+    let calibrate = |more: &[&str]| json(&[&["calibrate", "markdown_toc", "--cases", cases], more].concat());
+    let (code, found) = calibrate(&["--rounds", "5"]);
+    assert_eq!((code, &found["cases"], &found["calls"]), (1, &3.into(), &10.into()), "{found}");
+    assert_eq!(
+        (&found["failed"][0]["line"], &found["failed"][0]["kind"]),
+        (&4.into(), &"invalid-params".into())
+    );
+    for used in ["fuel", "memoryBytes", "wallUs"] {
+        let at = |name: &str| found[used][name].as_u64().unwrap();
+        assert!(0 < at("min") && at("min") <= at("median") && at("median") <= at("p95"), "{found}");
+        assert!(at("p95") <= at("max") && at("max") < at("limit"), "{found}");
+    }
+    let proposal = &found["proposal"];
+    let lower = format!(
+        "[plugins.entries.markdown.tool-limits]\nmarkdown_toc = {{ timeout-ms = {}, fuel = {}, memory-bytes = {} }}",
+        proposal["timeout-ms"], proposal["fuel"], proposal["memory-bytes"]
+    );
+    std::fs::write(&config, lower).unwrap();
+    let (_, again) = calibrate(&["--rounds", "5", "--config", config.to_str().unwrap()]);
+    assert_eq!((&again["calls"], &again["fuel"]["limit"]), (&10.into(), &proposal["fuel"]), "{again}");
+    assert_eq!(again["failed"].as_array().unwrap().len(), 1, "{again}");
+    assert_eq!(json_code(&["calibrate", "markdown_toc", "--cases", "/nowhere/at/all"]), Some(2));
+}
+
+/// The exit code of a command that gives no document.
+fn json_code(arguments: &[&str]) -> Option<i32> {
+    airlock(arguments).status.code()
+}
+
+#[test]
 fn the_documents_have_the_promised_shapes() {
     let (code, tools) = json(&["tools"]);
     assert_eq!(code, 0);

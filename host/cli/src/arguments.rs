@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Hooks(HooksCommand),
     /// One governed call of one tool.
     Call(CallCommand),
+    /// What calls of a tool use, and limits that would fit.
+    Calibrate(CalibrateCommand),
     /// An author's check of a plugin folder: manifest, imports, registration.
     Check(CheckCommand),
     /// The JSON Schema of a document that people write.
@@ -138,6 +140,27 @@ pub(crate) struct HooksCommand {
     /// Only handlers that see calls of this tool.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateCommand {
+    /// The tool; it is called for real.
+    pub(crate) name: String,
+
+    /// The arguments of one call a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cases: PathBuf,
+
+    /// How often each case is called.
+    #[arg(long, value_name = "TIMES", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) rounds: u32,
+
+    /// What to answer if an approval is asked for.
+    #[arg(long, value_name = "DECISION")]
+    pub(crate) approve: Option<DecisionFlag>,
+
+    #[command(flatten)]
+    pub(crate) run: RunFlags,
 }
 
 #[derive(Debug, Args)]

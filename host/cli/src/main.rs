@@ -6,6 +6,7 @@ mod approvals;
 mod approver;
 mod arguments;
 mod audit;
+mod calibrate;
 mod call;
 mod check;
 mod explain;
@@ -24,7 +25,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use arguments::{Arguments, Command};
+use approver::CommandApprover;
+use arguments::{Arguments, CalibrateCommand, CallCommand, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -47,7 +49,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Audit(command) => return audit::run(command, global).await,
             Command::Approvals(command) => return approvals::run(command, global).await,
             Command::Check(command) => setup::set_up_check(global, &command.path).await?,
-            Command::Call(command) => setup::set_up(global, Some(command)).await?,
+            Command::Call(CallCommand { approve, .. })
+            | Command::Calibrate(CalibrateCommand { approve, .. }) => {
+                setup::set_up(global, Some(CommandApprover { decision: *approve })).await?
+            }
             _ => setup::set_up(global, None).await?,
         };
         let code = match &arguments.command {
@@ -56,6 +61,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Explain(command) => explain::run(command, &setup).await,
             Command::Hooks(command) => hooks::run(command, &setup).await,
             Command::Call(command) => call::run(command, &setup).await,
+            Command::Calibrate(command) => calibrate::run(command, &setup).await,
             Command::Check(_) => check::run(&setup).await,
             Command::Schema(command) => schema::run(command),
             Command::Audit(command) => audit::run(command, global).await,

@@ -10,7 +10,7 @@ use airlock_core::{AtLeast, Config, Host, HostBuilder, LogSink, Origin, PluginRo
 use airlock_sandbox::{Sandbox, SandboxConfig};
 
 use crate::approver::CommandApprover;
-use crate::arguments::{CallCommand, Format, Global, NativeTools};
+use crate::arguments::{Format, Global, NativeTools};
 use crate::failure::Failure;
 use crate::page;
 use crate::store;
@@ -30,17 +30,15 @@ pub(crate) struct Setup {
     verbose: bool,
 }
 
-/// Builds the host that the flags describe.
-pub(crate) async fn set_up(global: &Global, call: Option<&CallCommand>) -> Result<Setup, Failure> {
+/// Builds the host that the flags describe. One that is to make calls has an approver, and leaves records.
+pub(crate) async fn set_up(global: &Global, calls: Option<CommandApprover>) -> Result<Setup, Failure> {
     let config = config(global)?;
     let (data, sandbox) = sandbox(global, &config)?;
     let log = LogSink::new(|_, line| page::log_line(&line));
     let mut builder = Host::builder().sandbox(sandbox.clone()).load_patience(LOAD_PATIENCE).on_log(log);
     // Only a call leaves records: looking at an installation must not need a folder that can be written.
-    if let Some(call) = call {
-        builder = builder
-            .approver(CommandApprover { decision: call.approve })
-            .store(store::open(&store::path(global, &config)?)?);
+    if let Some(approver) = calls {
+        builder = builder.approver(approver).store(store::open(&store::path(global, &config)?)?);
     }
     builder = builder.config(config);
     let installed = data.join("plugins");
