@@ -198,6 +198,35 @@ fn limits_that_calibration_proposes_fit_the_cases_that_it_saw() {
     assert_eq!(json_code(&["calibrate", "markdown_toc", "--cases", "/nowhere/at/all"]), Some(2));
 }
 
+#[test]
+fn a_plugin_s_page_says_what_it_asks_for_and_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = folder.path().join("github");
+    std::fs::create_dir(&package).unwrap();
+    let manifest = r#"{ "id": "github", "version": "1.2.0", "name": "GitHub", "description": "Search", "contracts": {},
+        "permissions": {
+            "network": [{ "host": "api.github.com" }, { "host": "http://127.0.0.1:8080", "methods": ["POST"] }],
+            "secrets": [{ "name": "token", "host": "api.github.com", "header": "authorization" }],
+            "keyValue": { "maxBytes": 65536 }, "filesystem": [{ "path": "workspace", "access": "write" }] } }"#;
+    std::fs::write(package.join("airlock.plugin.json"), manifest).unwrap();
+    let config = folder.path().join("airlock.toml");
+    let granted = "[plugins.entries.github.grants]\nnetwork = [\"api.github.com\"]\nkey-value = true\n\
+        filesystem = [{ path = \"workspace\", access = \"read\" }]";
+    std::fs::write(&config, granted).unwrap();
+    let (plugins, config) = (folder.path().to_str().unwrap(), config.to_str().unwrap());
+    let output = airlock(&["--plugins", plugins, "--config", config, "plugins", "github"]);
+    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
+    let output =
+        airlock(&["--plugins", plugins, "--config", config, "--format", "json", "plugins", "github"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let effective = &document["plugins"][0]["permissions"]["effective"];
+    let expected = serde_json::json!({
+        "network": [{ "host": "api.github.com", "methods": ["GET", "HEAD"] }], "secrets": [],
+        "keyValueBytes": 65_536, "filesystem": [{ "path": "workspace", "access": "read" }],
+    });
+    assert_eq!(*effective, expected);
+}
+
 /// The exit code of a command that gives no document.
 fn json_code(arguments: &[&str]) -> Option<i32> {
     airlock(arguments).status.code()

@@ -14,6 +14,7 @@ mod failure;
 mod hooks;
 mod page;
 mod plugins;
+mod reach;
 mod run;
 mod schema;
 mod setup;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::arguments::{Format, PluginsCommand};
 use crate::failure::Failure;
 use crate::page::{self, FAINT};
+use crate::reach;
 use crate::setup::Setup;
 
 #[derive(Debug, Serialize)]
@@ -63,7 +64,18 @@ pub(crate) async fn run(command: &PluginsCommand, setup: &Setup) -> Result<ExitC
     let document = Document { plugins, diagnostics };
     match setup.format {
         Format::Json => page::json(&document)?,
-        Format::Human => show(&document)?,
+        Format::Human => {
+            show(&document)?;
+            // Of one plugin a person wants to know more.
+            let one = command.id.as_ref();
+            let named = statuses
+                .iter()
+                .filter(|status| one.is_some_and(|id| status.entry.manifest.id.as_str() == id));
+            for status in named {
+                let asked = &status.entry.manifest.permissions;
+                reach::show(&mut page::standard_output(), asked, &status.capabilities)?;
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
