@@ -1,10 +1,11 @@
 //! The end of a host: nobody is asked any more, what runs may finish, and what does not is stopped.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use airlock_core::{
     ApprovalDesk, CallKind, GrantScope, HookEvent, HookName, HookOptions, HookOutcome, MemoryStore,
-    PersistChange, RunContext,
+    PersistChange, RunContext, SessionEvent,
 };
 use serde_json::json;
 
@@ -75,4 +76,31 @@ async fn a_call_that_does_not_end_is_stopped_and_on_record() {
     assert_eq!(outcome.kind, CallKind::Cancelled, "{}", end(&outcome));
     ended.unwrap();
     assert!(store.rows().iter().any(|row| row.body.contains(r#""outcome":"cancelled""#)));
+}
+
+#[tokio::test]
+async fn sessions_that_are_open_end() {
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&ended);
+    let observe = Does {
+        name: "observe",
+        hook: HookName::SessionEnd,
+        options: HookOptions::default(),
+        act: move |event: HookEvent| {
+            let HookEvent::SessionEnd(event) = event else { return Err("?".to_owned()) };
+            told.lock().unwrap().push(format!("{} {}", event.session, event.reason));
+            Ok(HookOutcome::None)
+        },
+    };
+    let host = host(&Note::default()).hook(observe).build().await.unwrap();
+    let event =
+        |session: &str, reason: &str| SessionEvent { session: session.to_owned(), reason: reason.to_owned() };
+    let run = Arc::new(RunContext::new("writer"));
+    host.session_start(event("a", "new"), Some(&run)).await;
+    host.session_start(event("b", "new"), Some(&run)).await;
+    host.session_end(event("a", "left"), Some(&run)).await;
+    host.shutdown(PATIENCE).await.unwrap();
+    let mut ended = ended.lock().unwrap().clone();
+    ended.sort();
+    assert_eq!(ended, ["a left", "b shutdown"]);
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use chain::{too_late, within};
 pub use emit::Blocked;
+pub(crate) use emit::OpenSessions;
 pub use event::{
     AgentSummary, ApprovalAsk, ApprovalDecision, ApprovalRequest, ApprovalSeverity, GateVerdict, GrantScope,
     HookEvent, HookOutcome, InstallRequest, Message, MessageChange, MessageReceipt, MessageVerdict,

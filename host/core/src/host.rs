@@ -25,7 +25,7 @@ use crate::diagnostic::Diagnostic;
 use crate::discover::{Origin, PluginRoot, discover};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
-use crate::hooks::{self, Guards, Handler, HookEvent, HookStatus, NativeHook, within};
+use crate::hooks::{self, Guards, Handler, HookEvent, HookStatus, NativeHook, OpenSessions, within};
 use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::load::{Loaded, Loader};
@@ -66,6 +66,8 @@ pub(crate) struct Shared {
     turns: Turns,
     /// What was called lately, for loop protection.
     repetitions: Repetitions,
+    /// Sessions that began and did not end.
+    sessions: Mutex<OpenSessions>,
     /// How each handler failed last, by owner and number.
     failures: Mutex<BTreeMap<(String, u32), String>>,
 }
@@ -224,6 +226,11 @@ impl Shared {
         &*self.parts.clock
     }
 
+    /// Looks at the open sessions, or changes them.
+    pub(crate) fn with_sessions<T>(&self, act: impl FnOnce(&mut OpenSessions) -> T) -> T {
+        act(&mut self.sessions.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Remembers how a handler failed last, for people who look at it.
     pub(crate) fn note_failure(&self, handler: &Handler, reason: &str) {
         let key = (handler.owner.to_string(), handler.number);
@@ -339,7 +346,7 @@ impl Host {
     }
 
     /// Ends the host's work within `patience`. New calls, and those that wait for a gate or an answer, end as `cancelled`.
-    /// Observers of `host-stop` are told; they and calls that run may finish, and calls that do not are stopped. At last
+    /// Observers of `session-end`, for sessions that are open, and of `host-stop` are told; they and calls that run may finish, and calls that do not are stopped. At last
     /// the records are closed.
     ///
     /// # Errors
@@ -349,6 +356,7 @@ impl Host {
         let end = clock.monotonic().saturating_add(patience);
         let left = || end.saturating_sub(clock.monotonic());
         host.closing.cancel();
+        self.end_sessions().await;
         self.tell(HookEvent::HostStop, None).await;
         let idle = || Arc::clone(&host.at_work).acquire_many_owned(MAX_AT_WORK);
         let is_idle = within(&*host.parts.sandbox, left().saturating_sub(STOPPING), idle()).await.is_some();

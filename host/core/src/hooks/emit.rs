@@ -1,6 +1,7 @@
 //! Events of the embedder's own agent loop: one typed call each. Gates say whether to go on, modifiers give back what to go
 //! on with, observers are told and nobody waits for them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{
@@ -51,10 +52,6 @@ observers! {
     message_received(message: Message) = MessageReceived;
     /// Tells observers that a message went out, or did not.
     message_sent(receipt: MessageReceipt) = MessageSent;
-    /// Tells observers that a session began.
-    session_start(event: SessionEvent) = SessionStart;
-    /// Tells observers that a session is over.
-    session_end(event: SessionEvent) = SessionEnd;
     /// Tells observers that an agent's run is over.
     agent_end(summary: AgentSummary) = AgentEnd;
     /// Tells observers that a run started another.
@@ -63,7 +60,37 @@ observers! {
     subagent_ended(event: SubagentEvent) = SubagentEnded;
 }
 
+/// Sessions whose end is told at a shutdown if nobody told it before: more than an agent has open at once.
+const MAX_SESSIONS: usize = 10_000;
+
+/// Sessions that began and did not end, with the runs in which they did.
+pub(crate) type OpenSessions = BTreeMap<String, Option<Arc<RunContext>>>;
+
 impl Host {
+    /// Tells observers that a session began. A shutdown tells them of its end, if nobody did before.
+    pub async fn session_start(&self, event: SessionEvent, run: Option<&Arc<RunContext>>) {
+        self.shared().with_sessions(|sessions| {
+            if sessions.len() < MAX_SESSIONS {
+                sessions.insert(event.session.clone(), run.cloned());
+            }
+        });
+        self.tell(HookEvent::SessionStart(event), run).await;
+    }
+
+    /// Tells observers that a session is over.
+    pub async fn session_end(&self, event: SessionEvent, run: Option<&Arc<RunContext>>) {
+        self.shared().with_sessions(|sessions| drop(sessions.remove(&event.session)));
+        self.tell(HookEvent::SessionEnd(event), run).await;
+    }
+
+    /// Tells observers that all sessions are over.
+    pub(crate) async fn end_sessions(&self) {
+        for (session, run) in self.shared().with_sessions(std::mem::take) {
+            let event = SessionEvent { session, reason: "shutdown".to_owned() };
+            self.tell(HookEvent::SessionEnd(event), run.as_ref()).await;
+        }
+    }
+
     /// Asks whether an agent may run on this prompt.
     ///
     /// # Errors

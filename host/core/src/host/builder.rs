@@ -214,6 +214,7 @@ impl HostBuilder {
             stopping: CancellationToken::new(),
             turns: Turns::default(),
             repetitions: Repetitions::default(),
+            sessions: Mutex::default(),
             failures: Mutex::default(),
         })))
     }
