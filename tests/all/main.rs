@@ -35,6 +35,7 @@ mod records;
 mod registration;
 mod reload;
 mod scripted;
+mod search;
 mod shutdown;
 mod support;
 mod surface;

@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Plugins(PluginsCommand),
     /// The tools of one run, and why others are missing.
     Tools(ToolsCommand),
+    /// The tools of one run that fit a few words.
+    Search(SearchCommand),
     /// How far a tool or plugin has come, what stopped it, and what would change that.
     Explain(ExplainCommand),
     /// Which handlers are called when, in dispatch order.
@@ -124,6 +126,20 @@ pub(crate) enum ApprovalsAction {
         /// Its id, as `list` shows it.
         id: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchCommand {
+    /// What the tool should do, or its name.
+    #[arg(required = true)]
+    pub(crate) query: Vec<String>,
+
+    /// How many hits at most.
+    #[arg(long, value_name = "HITS", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub(crate) limit: u8,
+
+    #[command(flatten)]
+    pub(crate) run: RunFlags,
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,7 @@ mod plugins;
 mod reach;
 mod run;
 mod schema;
+mod search;
 mod setup;
 mod store;
 mod time;
@@ -59,6 +60,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let code = match &arguments.command {
             Command::Plugins(command) => plugins::run(command, &setup).await,
             Command::Tools(command) => tools::run(command, &setup).await,
+            Command::Search(command) => search::run(command, &setup).await,
             Command::Explain(command) => explain::run(command, &setup).await,
             Command::Hooks(command) => hooks::run(command, &setup).await,
             Command::Call(command) => call::run(command, &setup).await,

@@ -52,6 +52,7 @@ mod registry;
 mod explain;
 mod host;
 mod policy;
+mod search;
 mod surface;
 
 // Exposed → called → executed → on record.
@@ -119,5 +120,6 @@ pub use result::CallRecord;
 pub use run::{ChannelReference, ChatKind, Delivery, ModelReference, Requester, RunContext, Trigger};
 pub use schema::{ContractSchema, SchemaProblem, Violation, untrusted_json};
 pub use schemas::{DocumentKind, document_schema};
+pub use search::{DEFAULT_HITS, Hit, MAX_HITS, signature};
 pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface, Turn};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

@@ -13,7 +13,7 @@ mod stale;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,7 @@ use crate::native::NativeTool;
 use crate::plugin::{Bound, Plugin};
 use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
 use crate::run::RunContext;
+use crate::search::Index;
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
@@ -123,6 +124,8 @@ struct Parts {
     removed: Vec<Removal>,
     diagnostics: Vec<Diagnostic>,
     plan: Vec<(PluginId, Vec<LoadReason>)>,
+    /// What can be found here; made when somebody first searches.
+    index: OnceLock<Arc<Index>>,
 }
 
 impl Surface {
@@ -159,7 +162,8 @@ impl Surface {
         let plan = plan.into_iter().map(|(id, (_, reasons))| (id, reasons)).collect();
         drop(rules);
         let run = Arc::new(run);
-        Self(Arc::new(Parts { host, snapshot, run, seen, tools, removed, diagnostics, plan }))
+        let index = OnceLock::new();
+        Self(Arc::new(Parts { host, snapshot, run, seen, tools, removed, diagnostics, plan, index }))
     }
 
     /// The exposed tools in order of their names.
@@ -170,6 +174,11 @@ impl Surface {
     /// The exposed tool of that name.
     pub fn tool(&self, name: &ToolName) -> Option<&ExposedTool> {
         self.0.tools.get(name).map(Arc::as_ref)
+    }
+
+    /// What can be found here.
+    pub(crate) fn index(&self) -> &Index {
+        self.0.index.get_or_init(|| Arc::new(Index::new(self.tools().map(|exposed| &*exposed.tool))))
     }
 
     /// What this run might have had, and why it has it not.
@@ -196,7 +205,7 @@ impl Surface {
     /// What matches nothing adds nothing.
     #[must_use]
     pub fn narrow(&self, by: &str, entries: &[PolicyEntry]) -> Self {
-        let mut parts = Parts::clone(&self.0);
+        let mut parts = Parts { index: OnceLock::new(), ..Parts::clone(&self.0) };
         let mut found = Vec::new();
         let named = parts.snapshot.policy.named(entries, &|_| None, &mut found);
         let mut places: BTreeMap<(ToolName, Owner), usize> = BTreeMap::new();

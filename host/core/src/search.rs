@@ -1,0 +1,67 @@
+//! Finding a tool by what it does: a surface and a query enter; its best tools leave, each with what a call of it looks like.
+//! Only what is on the surface can be found, so that a removed tool has no hit.
+//!
+//! Ranking is BM25 (k1 1.2, b 0.75) over name, title, description and parameter names; a tool that is called exactly as the
+//! query is first. Equal queries on equal surfaces give equal hits.
+
+mod index;
+mod signature;
+mod terms;
+
+use serde::Serialize;
+
+use crate::id::ToolName;
+use crate::surface::{ExposedTool, Surface};
+use crate::text;
+
+pub(crate) use index::Index;
+pub use signature::signature;
+
+/// Hits where nobody says how many: what a model reads at a glance.
+pub const DEFAULT_HITS: usize = 8;
+
+/// Most hits of one query.
+pub const MAX_HITS: usize = 20;
+
+/// Longest query, in characters; what comes after is not looked at.
+const MAX_QUERY_CHARS: usize = 512;
+
+/// Longest description in a hit, in characters: one line.
+const MAX_DESCRIPTION_CHARS: usize = 180;
+
+/// One tool that fits a query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// The tool.
+    pub name: ToolName,
+    /// Who has it.
+    pub owner: String,
+    /// The beginning of its description.
+    pub description: String,
+    /// What a call looks like, such as `notes_list(folder: string, limit?: integer)`.
+    pub signature: String,
+    /// How well it fits; means something beside the other hits only.
+    pub score: f64,
+}
+
+impl Surface {
+    /// The tools that fit a query best, best first; at most `limit`, and never more than [`MAX_HITS`].
+    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+        let query = text::shorten(query, MAX_QUERY_CHARS);
+        let found = self.index().search(&query, limit.min(MAX_HITS));
+        found.into_iter().filter_map(|(name, score)| Some(hit(self.tool(&name)?, score))).collect()
+    }
+}
+
+fn hit(exposed: &ExposedTool, score: f64) -> Hit {
+    let tool = &exposed.tool;
+    let description =
+        text::single_line(&text::shorten(&tool.description, MAX_DESCRIPTION_CHARS)).into_owned();
+    Hit {
+        name: tool.name.clone(),
+        owner: exposed.owner.to_string(),
+        description,
+        signature: signature(tool),
+        score,
+    }
+}
