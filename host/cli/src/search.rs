@@ -35,10 +35,10 @@ fn show(document: &Document) -> std::io::Result<()> {
         writeln!(output, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", text::escape(&hit.signature), hit.owner)?;
         writeln!(output, "  {}", hit.description)?;
     }
-    let found = if document.hits.is_empty() {
-        "nothing fits".to_owned()
-    } else {
-        format!("{} hits", document.hits.len())
+    let found = match document.hits.len() {
+        0 => "nothing fits".to_owned(),
+        1 => "1 hit".to_owned(),
+        hits => format!("{hits} hits"),
     };
     writeln!(output, "{FAINT}{found}; {} tools are on the surface of this run{FAINT:#}", document.tools)
 }
