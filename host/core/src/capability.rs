@@ -19,7 +19,7 @@ use crate::id::PluginId;
 use crate::manifest::{FilesystemRequest, Manifest, NetworkRequest, SecretRequest};
 
 pub use filesystem::FilesystemCapability;
-pub use key_value::{KeyValue, KeyValueCapability, KeyValueError, MAX_KEY_BYTES, sum};
+pub use key_value::{KeyValue, KeyValueCapability, KeyValueError, MAX_KEY_BYTES, MAX_KEYS, sum};
 pub use memory::MemoryKeyValue;
 pub use network::{NetworkCapability, Target};
 pub use secrets::{Secret, SecretCapability, Secrets};

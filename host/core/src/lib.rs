@@ -72,8 +72,8 @@ pub use call::{
 };
 pub use capability::{
     Access, Capabilities, Effective, FilesystemCapability, KeyValue, KeyValueCapability, KeyValueError,
-    MAX_KEY_BYTES, MemoryKeyValue, NetworkCapability, Reached, Refusal, Secret, SecretCapability, Secrets,
-    Target, sum,
+    MAX_KEY_BYTES, MAX_KEYS, MemoryKeyValue, NetworkCapability, Reached, Refusal, Secret, SecretCapability,
+    Secrets, Target, sum,
 };
 pub use catalog::CatalogEntry;
 pub use clock::{Clock, SystemClock};

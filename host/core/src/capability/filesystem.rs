@@ -21,6 +21,11 @@ impl FilesystemCapability {
         Self { plugin: plugin.clone(), asked, granted: granted.collect() }
     }
 
+    /// Whose it is.
+    pub fn plugin(&self) -> &PluginId {
+        &self.plugin
+    }
+
     /// Whether the folder of that name may be read, or written too.
     ///
     /// # Errors

@@ -12,6 +12,10 @@ use crate::manifest::KeyValueRequest;
 /// Longest key, in bytes: a path or a digest with a prefix.
 pub const MAX_KEY_BYTES: usize = 512;
 
+/// Most keys that one plugin may have. A key costs some hundred bytes beside its text, so that a store full of short ones
+/// would be mostly that.
+pub const MAX_KEYS: u64 = 10_000;
+
 /// Whether a plugin has a store, and how much fits.
 #[derive(Debug, Clone)]
 pub struct KeyValueCapability {
@@ -24,6 +28,11 @@ impl KeyValueCapability {
     pub(super) fn new(plugin: &PluginId, asked: Option<&KeyValueRequest>, is_granted: bool) -> Self {
         let asked_bytes = asked.map(|asked| asked.max_bytes.get().min(MAX_STORE_BYTES));
         Self { plugin: plugin.clone(), asked_bytes, is_granted }
+    }
+
+    /// Whose it is.
+    pub fn plugin(&self) -> &PluginId {
+        &self.plugin
     }
 
     /// How many bytes of keys and values the store may hold.
@@ -58,7 +67,8 @@ pub trait KeyValue: Send + Sync + fmt::Debug {
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<Vec<u8>>, KeyValueError>>;
 
-    /// Writes a value, if keys and values of the plugin's buckets are at most `max_bytes` then.
+    /// Writes a value, if names of buckets, keys and values of the plugin have at most `max_bytes` then, a name counting for
+    /// each of its keys, and there are at most [`MAX_KEYS`].
     ///
     /// # Errors
     /// If there is no room, or the store cannot be written.
@@ -127,6 +137,8 @@ pub enum KeyValueError {
         /// How many bytes they may be.
         max_bytes: u64,
     },
+    /// The plugin would have more than [`MAX_KEYS`].
+    TooManyKeys,
     /// The value is no number, or the sum is none that fits.
     NotANumber,
     /// The store itself failed.
@@ -138,6 +150,12 @@ impl fmt::Display for KeyValueError {
         match self {
             Self::NoRoom { max_bytes } => {
                 write!(formatter, "keys and values would be more than {max_bytes} bytes; delete some")
+            }
+            Self::TooManyKeys => {
+                write!(
+                    formatter,
+                    "there would be more than {MAX_KEYS} keys; delete some, or keep more in one value"
+                )
             }
             Self::NotANumber => {
                 formatter.write_str("the value is no whole number of 64 bits, or the sum is none")

@@ -7,15 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 
-use super::{KeyValue, KeyValueError};
+use super::{KeyValue, KeyValueError, MAX_KEYS};
 use crate::id::PluginId;
 
 /// Keeps values in memory. Cheap to clone; all clones are one store.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryKeyValue(Arc<Mutex<BTreeMap<PluginId, Values>>>);
 
-/// By bucket and key.
-type Values = BTreeMap<(String, String), Vec<u8>>;
+/// The values of one plugin.
+#[derive(Debug, Default)]
+struct Values {
+    /// By bucket and key.
+    entries: BTreeMap<(String, String), Vec<u8>>,
+    /// What all of them have.
+    bytes: u64,
+}
 
 impl MemoryKeyValue {
     fn with<T>(&self, plugin: &PluginId, act: impl FnOnce(&mut Values) -> T) -> T {
@@ -29,21 +35,35 @@ fn place(bucket: &str, key: &str) -> (String, String) {
     (bucket.to_owned(), key.to_owned())
 }
 
-/// Writes, if everything is within `max_bytes` then.
-fn write(
-    values: &mut Values,
-    place: (String, String),
-    value: Vec<u8>,
-    max_bytes: u64,
-) -> Result<(), KeyValueError> {
-    let size = |(bucket, key): &(String, String), value: &[u8]| bucket.len() + key.len() + value.len();
-    let others = values.iter().filter(|(other, _)| **other != place);
-    let total = others.map(|(place, value)| size(place, value)).sum::<usize>() + size(&place, &value);
-    if total as u64 > max_bytes {
-        return Err(KeyValueError::NoRoom { max_bytes });
+fn size((bucket, key): &(String, String), value: &[u8]) -> u64 {
+    (bucket.len() + key.len() + value.len()) as u64
+}
+
+impl Values {
+    fn get(&self, place: &(String, String)) -> Option<&[u8]> {
+        self.entries.get(place).map(Vec::as_slice)
     }
-    values.insert(place, value);
-    Ok(())
+
+    /// Writes, if everything is within the bounds then.
+    fn set(&mut self, place: (String, String), value: Vec<u8>, max_bytes: u64) -> Result<(), KeyValueError> {
+        let before = self.get(&place).map(|before| size(&place, before));
+        let bytes = self.bytes.saturating_sub(before.unwrap_or_default()) + size(&place, &value);
+        if bytes > max_bytes {
+            return Err(KeyValueError::NoRoom { max_bytes });
+        }
+        if before.is_none() && self.entries.len() as u64 >= MAX_KEYS {
+            return Err(KeyValueError::TooManyKeys);
+        }
+        self.bytes = bytes;
+        self.entries.insert(place, value);
+        Ok(())
+    }
+
+    fn delete(&mut self, place: &(String, String)) {
+        if let Some(value) = self.entries.remove(place) {
+            self.bytes = self.bytes.saturating_sub(size(place, &value));
+        }
+    }
 }
 
 impl KeyValue for MemoryKeyValue {
@@ -53,7 +73,7 @@ impl KeyValue for MemoryKeyValue {
         bucket: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<Vec<u8>>, KeyValueError>> {
-        ready(Ok(self.with(plugin, |values| values.get(&place(bucket, key)).cloned()))).boxed()
+        ready(Ok(self.with(plugin, |values| values.get(&place(bucket, key)).map(<[u8]>::to_vec)))).boxed()
     }
 
     fn set<'a>(
@@ -64,7 +84,7 @@ impl KeyValue for MemoryKeyValue {
         value: Vec<u8>,
         max_bytes: u64,
     ) -> BoxFuture<'a, Result<(), KeyValueError>> {
-        ready(self.with(plugin, |values| write(values, place(bucket, key), value, max_bytes))).boxed()
+        ready(self.with(plugin, |values| values.set(place(bucket, key), value, max_bytes))).boxed()
     }
 
     fn delete<'a>(
@@ -73,7 +93,7 @@ impl KeyValue for MemoryKeyValue {
         bucket: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<(), KeyValueError>> {
-        self.with(plugin, |values| values.remove(&place(bucket, key)));
+        self.with(plugin, |values| values.delete(&place(bucket, key)));
         ready(Ok(())).boxed()
     }
 
@@ -89,7 +109,7 @@ impl KeyValue for MemoryKeyValue {
             None => Bound::Included(place(bucket, "")),
         };
         let keys = self.with(plugin, |values| {
-            let range = values.range((from, Bound::Unbounded));
+            let range = values.entries.range((from, Bound::Unbounded));
             let keys = range.take_while(|((found, _), _)| found == bucket).map(|((_, key), _)| key.clone());
             keys.take(limit as usize).collect()
         });
@@ -106,8 +126,8 @@ impl KeyValue for MemoryKeyValue {
     ) -> BoxFuture<'a, Result<i64, KeyValueError>> {
         let sum = self.with(plugin, |values| {
             let place = place(bucket, key);
-            let sum = super::key_value::sum(values.get(&place).map(Vec::as_slice), by)?;
-            write(values, place, sum.to_string().into_bytes(), max_bytes)?;
+            let sum = super::key_value::sum(values.get(&place), by)?;
+            values.set(place, sum.to_string().into_bytes(), max_bytes)?;
             Ok(sum)
         });
         ready(sum).boxed()
@@ -134,6 +154,16 @@ mod tests {
         assert_eq!((keys(None), keys(Some("k"))), (vec!["k".to_owned()], Vec::new()));
         store.delete(&one, "b", "k").now_or_never().unwrap().unwrap();
         assert_eq!(get(&one, "b", "k"), None);
+    }
+
+    #[test]
+    fn keys_are_counted() {
+        let (store, one) = (MemoryKeyValue::default(), plugin("one"));
+        let set =
+            |key: u64| store.set(&one, "b", &key.to_string(), Vec::new(), 1 << 20).now_or_never().unwrap();
+        (0..MAX_KEYS).for_each(|key| set(key).unwrap());
+        assert!(matches!(set(MAX_KEYS), Err(KeyValueError::TooManyKeys)));
+        set(0).unwrap();
     }
 
     #[test]
