@@ -7,6 +7,8 @@ use semver::Version;
 use wasmtime::Engine;
 use wasmtime::component::{Component, types::ComponentItem};
 
+use crate::key_value;
+
 /// Standard packages that are always linked and powerless without a grant: standard libraries import them whether
 /// they use them or not.
 const INERT_PACKAGES: &[&str] =
@@ -71,7 +73,12 @@ fn judge_import(name: &str, permissions: &Permissions) -> Result<(), Refusal> {
         "wasi:keyvalue" => Some(("permissions.keyValue", permissions.key_value.is_some())),
         _ => None,
     };
+    // A draft is compatible with nothing but itself.
+    let is_key_value = package == "wasi:keyvalue"
+        && version == Some(key_value::VERSION)
+        && key_value::INTERFACES.contains(&interface);
     match asked {
+        Some((_, true)) if is_key_value => Ok(()),
         Some((field, false)) => Err((
             Code::ImportUnrequested,
             format!("the component imports `{shown}`, which its manifest does not ask for"),

@@ -25,6 +25,7 @@ mod workers;
 // What a guest can reach.
 mod bindings;
 mod convert;
+mod key_value;
 mod limiter;
 mod state;
 mod stdio;

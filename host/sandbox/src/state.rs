@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::bindings::airlock::plugin::{hook_types, registry, runtime, types};
 use crate::convert;
+use crate::key_value;
 use crate::limiter::MemoryLimiter;
 use crate::stdio::CapturedOutput;
 
@@ -69,12 +70,12 @@ pub(crate) struct State {
     configuration: Arc<str>,
     progress: ProgressSink,
     /// What the guest may reach; nothing while it registers and makes tools.
-    #[expect(dead_code, reason = "no capability is linked yet")]
     pub(crate) access: Option<Access>,
+    pub(crate) key_value: key_value::Session,
     last_progress: Option<Instant>,
     /// Made when the guest first asks for something of WASI: most calls never do.
     wasi: Option<WasiCtx>,
-    table: ResourceTable,
+    pub(crate) table: ResourceTable,
 }
 
 impl State {
@@ -97,13 +98,14 @@ impl State {
             configuration,
             progress,
             access,
+            key_value: key_value::Session::default(),
             last_progress: None,
             wasi: None,
             table,
         }
     }
 
-    fn count_host_call(&self) {
+    pub(crate) fn count_host_call(&self) {
         self.meter.host_calls.fetch_add(1, Ordering::Relaxed);
     }
 }
