@@ -38,7 +38,8 @@ pub(crate) async fn set_up(global: &Global, calls: Option<CommandApprover>) -> R
     let mut builder = Host::builder().sandbox(sandbox.clone()).load_patience(LOAD_PATIENCE).on_log(log);
     // Only a call leaves records: looking at an installation must not need a folder that can be written.
     if let Some(approver) = calls {
-        builder = builder.approver(approver).store(store::open(&store::path(global, &config)?)?);
+        let store = store::open(&store::path(global, &config)?)?;
+        builder = builder.approver(approver).store(store.clone()).key_value(store);
     }
     builder = builder.config(config);
     let installed = data.join("plugins");

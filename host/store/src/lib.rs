@@ -1,4 +1,4 @@
-//! Airlock's audit log and standing approvals in one SQLite file.
+//! Airlock's audit log, standing approvals and what plugins keep, in one SQLite file.
 //!
 //! [`SqliteStore`] is what a host writes to: core's rows enter, hash-chained rows on disk leave. [`Log`] is what people
 //! read: pages of rows, and whether anything in them was changed. Both may be open in several processes at once.
@@ -18,6 +18,7 @@ mod schema;
 mod append;
 mod grants;
 mod instance;
+mod key_value;
 mod queue;
 mod store;
 mod writer;

@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use airlock_core::{AuditRow, Decided, Grant, GrantId, GrantKey, StoreError};
+use airlock_core::{AuditRow, Decided, Grant, GrantId, GrantKey, KeyValueError, StoreError};
 use tokio::sync::{Notify, oneshot};
+
+use crate::key_value::Change;
 
 /// Largest batch in rows: one transaction of some milliseconds, for which another process waits at most.
 const MAX_BATCH_ROWS: usize = 512;
@@ -34,6 +36,7 @@ pub(crate) enum Entry {
     Ended(u64, AuditRow),
     GiveGrant(GrantKey, Decided),
     RevokeGrant(GrantId, Decided),
+    KeyValue(Change),
 }
 
 /// What was written.
@@ -42,6 +45,8 @@ pub(crate) enum Written {
     Row,
     Given(Grant),
     Revoked(Option<Grant>),
+    /// The sum, where there is one; or why nothing was changed.
+    KeyValue(Result<i64, KeyValueError>),
 }
 
 /// What the writer does next.
@@ -280,6 +285,7 @@ impl Item {
         match &self.entry {
             Entry::Row(row) | Entry::Started(_, row) | Entry::Ended(_, row) => row.body.len(),
             Entry::GiveGrant(..) | Entry::RevokeGrant(..) => 0,
+            Entry::KeyValue(change) => change.bytes(),
         }
     }
 }

@@ -51,6 +51,20 @@ const MIGRATIONS: &[&str] = &[
         decided_by TEXT NOT NULL,
         unix_ms INTEGER NOT NULL
     ) STRICT;",
+    // What plugins keep, which is no part of the log. `key_value_use` has the sums over each plugin's entries, so that a
+    // write need not look at all of them; it changes in the same transaction.
+    "CREATE TABLE key_value (
+        plugin TEXT NOT NULL,
+        bucket TEXT NOT NULL,
+        key TEXT NOT NULL,
+        value BLOB NOT NULL,
+        PRIMARY KEY (plugin, bucket, key)
+    ) STRICT;
+    CREATE TABLE key_value_use (
+        plugin TEXT PRIMARY KEY,
+        bytes INTEGER NOT NULL,
+        entries INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;",
 ];
 
 /// A connection that writes, to a database of the current version.

@@ -40,11 +40,16 @@ impl Default for Options {
     }
 }
 
-/// An audit log and standing approvals in one file, which several processes may have open at once.
+/// An audit log, standing approvals and plugins' values in one file, which several processes may have open at once.
 ///
-/// Dropping it writes what still waits, unless the disk fails.
+/// Cheap to clone; all clones are one store, for `HostBuilder::store` and `HostBuilder::key_value`. Dropping the last one
+/// writes what still waits, unless the disk fails.
+#[derive(Debug, Clone)]
+pub struct SqliteStore(Arc<Opened>);
+
+/// One opening of the file.
 #[derive(Debug)]
-pub struct SqliteStore {
+struct Opened {
     queue: Arc<Queue>,
     serial: AtomicU64,
     reader: Mutex<Connection>,
@@ -103,7 +108,7 @@ impl SqliteStore {
             .name("airlock-store".to_owned())
             .spawn(move || writer.run())
             .map_err(|error| Error::io("start a thread for", database, &error))?;
-        Ok(Self {
+        Ok(Self(Arc::new(Opened {
             queue,
             serial: AtomicU64::new(0),
             reader: Mutex::new(reader),
@@ -111,18 +116,18 @@ impl SqliteStore {
             writer: Some(writer),
             is_contradicted,
             instance,
-        })
+        })))
     }
 
     /// This opening's id, which stands in every row that it writes.
     pub fn instance(&self) -> &str {
-        &self.instance.id
+        &self.0.instance.id
     }
 
     /// Whether the log and its head contradicted each other when the store was opened: rows are missing or were changed,
     /// and [`Log::verify`](crate::Log::verify) says which. New rows are written all the same.
     pub fn is_contradicted(&self) -> bool {
-        self.is_contradicted
+        self.0.is_contradicted
     }
 
     /// Hands something over at once; the future only waits for the answer.
@@ -132,7 +137,7 @@ impl SqliteStore {
         understand: impl FnOnce(Written) -> Option<T> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         let (answer, answered) = oneshot::channel();
-        self.queue.push(Item { entry, answer: Some(answer) });
+        self.0.queue.push(Item { entry, answer: Some(answer) });
         async move {
             let lost = || StoreError::unavailable("the audit store's writer has ended: start the host again");
             understand(answered.await.map_err(|_| lost())??).ok_or_else(lost)
@@ -145,15 +150,15 @@ impl SqliteStore {
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
-        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = query(&reader).map_err(|error| Error::sqlite(&self.files.database, &error).into());
+        let reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = query(&reader).map_err(|error| Error::sqlite(&self.0.files.database, &error).into());
         ready(result).boxed()
     }
 
     /// Waits on a thread of its own, since the disk may keep the writer for longer than the caller has patience.
     fn flush_within(&self, patience: Duration) -> BoxFuture<'_, Result<(), StoreError>> {
         let (answer, answered) = oneshot::channel();
-        let queue = Arc::clone(&self.queue);
+        let queue = Arc::clone(&self.0.queue);
         let spawned = thread::Builder::new().name("airlock-store-flush".to_owned()).spawn(move || {
             let _ = answer.send(queue.flush(patience));
         });
@@ -171,11 +176,11 @@ impl Store for SqliteStore {
     fn reserve(&self) -> BoxFuture<'_, Result<Reservation, StoreError>> {
         async {
             loop {
-                let mut room = pin!(self.queue.room.notified());
+                let mut room = pin!(self.0.queue.room.notified());
                 // From here on no notice is missed, whenever the row before the last is written.
                 room.as_mut().enable();
-                if self.queue.has_room()? {
-                    return Ok(Reservation::new(self.serial.fetch_add(1, Ordering::Relaxed)));
+                if self.0.queue.has_room()? {
+                    return Ok(Reservation::new(self.0.serial.fetch_add(1, Ordering::Relaxed)));
                 }
                 room.await;
             }
@@ -184,7 +189,7 @@ impl Store for SqliteStore {
     }
 
     fn write(&self, reservation: Reservation, row: AuditRow) {
-        self.queue.push(Item { entry: Entry::Ended(reservation.serial(), row), answer: None });
+        self.0.queue.push(Item { entry: Entry::Ended(reservation.serial(), row), answer: None });
     }
 
     fn start(&self, reservation: &Reservation, row: AuditRow) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -226,12 +231,12 @@ impl Store for SqliteStore {
     }
 
     fn close(&self, patience: Duration) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.queue.close();
+        self.0.queue.close();
         self.flush_within(patience)
     }
 }
 
-impl Drop for SqliteStore {
+impl Drop for Opened {
     fn drop(&mut self) {
         self.queue.close();
         self.queue.stop();
@@ -242,5 +247,6 @@ impl Drop for SqliteStore {
     }
 }
 
+mod key_value;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::grants;
 use crate::head::{self, Advance};
+use crate::key_value;
 use crate::queue::{Entry, Item, Next, Queue, Written};
 
 /// How far the head may lag behind the log while rows keep coming: two flushes to the disk in this time at most.
@@ -70,6 +71,7 @@ impl Writer {
         let bytes = items.iter().map(Item::bytes).sum();
         match self.commit(&items) {
             Ok(written) => {
+                let has_rows = written.iter().any(|written| !matches!(written, Written::KeyValue(_)));
                 for (item, written) in items.into_iter().zip(written) {
                     if let Some(answer) = item.answer {
                         // Somebody who stopped waiting has what they asked for all the same.
@@ -77,7 +79,9 @@ impl Writer {
                     }
                 }
                 self.pause = FIRST_PAUSE;
-                self.head_due.get_or_insert_with(|| Instant::now() + HEAD_LAG);
+                if has_rows {
+                    self.head_due.get_or_insert_with(|| Instant::now() + HEAD_LAG);
+                }
                 self.queue.settle(bytes);
                 true
             }
@@ -122,6 +126,7 @@ impl Writer {
                 Entry::RevokeGrant(id, decided) => {
                     Written::Revoked(grants::revoke(&mut appender, instance, id, decided)?)
                 }
+                Entry::KeyValue(change) => Written::KeyValue(key_value::apply(&transaction, change)?),
             });
         }
         transaction.commit()?;
