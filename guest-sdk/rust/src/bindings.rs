@@ -15,3 +15,13 @@ wit_bindgen::generate!({
     pub_export_macro: true,
     generate_unused_types: true,
 });
+
+/// `wasi:keyvalue@0.2.0-draft`, which a component imports only if it calls something of it, and may import only if its
+/// manifest asks for `permissions.keyValue`.
+pub mod key_value {
+    wit_bindgen::generate!({
+        world: "wasi:keyvalue/imports",
+        path: "../../wit/deps/keyvalue",
+        generate_all,
+    });
+}
