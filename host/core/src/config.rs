@@ -390,6 +390,10 @@ mod tests {
             "airlock.toml:2:33: `hooks.timeouts.before-tool-call`: invalid value: integer `600001`, expected a whole number of at least 1 and at most 600000",
         );
         check(
+            "[plugins.entries.a.grants]\nfilesystem = [{ path = \"work-space\", access = \"read\" }]",
+            "airlock.toml:2:24: `plugins.entries.a.grants.filesystem[0].path`: unknown value `work-space`: did you mean `workspace`?",
+        );
+        check(
             "[secrets]\na = {}",
             "airlock.toml:2:1: `secrets.a`: a secret comes from exactly one of `env` and `file`",
         );

@@ -5,7 +5,7 @@
 mod contracts;
 mod endpoint;
 mod metadata;
-mod permissions;
+pub(crate) mod permissions;
 mod value;
 
 use std::collections::BTreeMap;
@@ -316,6 +316,11 @@ mod tests {
             "\"host\": \"api.github.com\", \"header\"",
             "\"host\": \"evil.example\", \"header\"",
             "39:5 `permissions.secrets`: the secret `github-token` is for the host `evil.example`, which `permissions.network` does not ask for | ask for that host, or name another",
+        );
+        check(
+            "\"path\": \"workspace\"",
+            "\"path\": \"/etc\"",
+            "43:29 `permissions.filesystem[0].path`: unknown value `/etc` | the values are `workspace`",
         );
         check(
             "20000",

@@ -26,6 +26,14 @@ impl FilesystemCapability {
         &self.plugin
     }
 
+    /// Names of the folders that the manifest asks for, each once.
+    pub fn asked(&self) -> Vec<&str> {
+        let mut folders: Vec<&str> = self.asked.iter().map(|asked| asked.path.as_str()).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
+
     /// Whether the folder of that name may be read, or written too.
     ///
     /// # Errors
@@ -50,15 +58,12 @@ impl FilesystemCapability {
 
     /// The folders and what may be done there.
     pub fn effective(&self) -> Vec<FilesystemRequest> {
-        let mut folders: Vec<&str> = self.asked.iter().map(|asked| asked.path.as_str()).collect();
-        folders.sort_unstable();
-        folders.dedup();
         let allowed = |folder: &str| {
             [FileAccess::Write, FileAccess::Read]
                 .into_iter()
                 .find(|access| self.allows(folder, *access).is_ok())
         };
-        folders
+        self.asked()
             .into_iter()
             .filter_map(|folder| {
                 Some(FilesystemRequest { path: folder.to_owned(), access: allowed(folder)? })

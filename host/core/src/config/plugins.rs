@@ -11,7 +11,7 @@ use crate::document::RawJson;
 use crate::hooks::HookName;
 use crate::id::{PluginId, ToolName};
 use crate::limits::{AtLeast, LimitsCeiling, WaitMs};
-use crate::manifest::{Endpoint, FileAccess, HookContract};
+use crate::manifest::{Endpoint, FileAccess, HookContract, permissions};
 
 /// `[plugins]`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -92,7 +92,9 @@ pub struct Grants {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FilesystemGrant {
-    /// The folder's name.
+    /// The folder's name; `workspace`, the run's own, is the only one so far.
+    #[serde(deserialize_with = "permissions::folder")]
+    #[schemars(extend("enum" = permissions::FOLDERS))]
     pub path: String,
     /// What may be done there.
     pub access: FileAccess,

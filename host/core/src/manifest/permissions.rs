@@ -72,7 +72,9 @@ pub struct KeyValueRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FilesystemRequest {
-    /// The folder's name, such as `workspace`.
+    /// The folder's name; `workspace`, the run's own, is the only one so far.
+    #[serde(deserialize_with = "folder")]
+    #[schemars(extend("enum" = FOLDERS))]
     pub path: String,
     /// What it wants to do there.
     pub access: FileAccess,
@@ -157,6 +159,15 @@ impl<'de> Deserialize<'de> for HostPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
+}
+
+/// The folders that there are.
+pub(crate) const FOLDERS: &[&str] = &["workspace"];
+
+/// Reads the name of a folder that there is.
+pub(crate) fn folder<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if FOLDERS.contains(&name.as_str()) { Ok(name) } else { Err(D::Error::unknown_variant(&name, FOLDERS)) }
 }
 
 fn read_only() -> Vec<String> {
