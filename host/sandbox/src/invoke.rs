@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use airlock_core::{Access, Limits, Micros, ProgressSink, Registrar, Stop, Traces, Usage};
+use airlock_core::{Access, Limits, Micros, ProgressSink, Registrar, RunContext, Stop, Traces, Usage};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Either, select};
 use wasmtime::{Store, UpdateDeadline};
@@ -36,6 +36,8 @@ pub(crate) struct Request<T> {
     pub(crate) progress: ProgressSink,
     /// What the guest may reach; `None` while it registers and makes tools.
     pub(crate) access: Option<Access>,
+    /// The run that it belongs to, if it belongs to one and may reach its workspace.
+    pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) export: Export<T>,
 }
 
@@ -74,6 +76,7 @@ pub(crate) async fn invoke<T: Send + 'static>(
         request.registrar,
         request.progress,
         request.access,
+        request.run,
     );
     let (meter, stdout, stderr) = (Arc::clone(&state.meter), state.stdout.clone(), state.stderr.clone());
     let (engine, plugin, turn) = (runtime.engine.clone(), plugin.clone(), runtime.workers.turn());

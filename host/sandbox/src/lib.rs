@@ -2,7 +2,7 @@
 //!
 //! A component is *read, audited and compiled* once ([`Sandbox`]); each invocation of it then runs in a *fresh
 //! instance* with fuel, deadline, memory and output limits, on worker threads that are not the embedder's.
-//! A guest is granted nothing: no environment, no files, no network.
+//! A guest has no environment, and no files, store or network but what its manifest asks for and its operator grants.
 //!
 //! No Wasmtime type appears in this crate's public API.
 
@@ -25,6 +25,7 @@ mod workers;
 // What a guest can reach.
 mod bindings;
 mod convert;
+mod filesystem;
 mod key_value;
 mod limiter;
 mod state;

@@ -62,6 +62,7 @@ impl Plugin for SandboxedPlugin {
                     registrar: Some(registrar),
                     progress: ProgressSink::default(),
                     access: None,
+                    run: None,
                     export: Box::new(|store, plugin| {
                         Box::pin(plugin.airlock_plugin_guest().call_register(store))
                     }),
@@ -84,6 +85,7 @@ impl Plugin for SandboxedPlugin {
                     registrar: None,
                     progress: ProgressSink::default(),
                     access: None,
+                    run: None,
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let run = convert::run_context(&request.run);
@@ -110,6 +112,7 @@ impl Plugin for SandboxedPlugin {
                     registrar: None,
                     progress: ProgressSink::default(),
                     access: Some(request.access),
+                    run: request.run.clone(),
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let event = convert::hook::event(&request.event);
@@ -139,6 +142,7 @@ impl Plugin for SandboxedPlugin {
                     registrar: None,
                     progress: invocation.progress.clone(),
                     access: Some(invocation.access.clone()),
+                    run: Some(Arc::clone(&invocation.run)),
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let call = convert::tool_call(&invocation);

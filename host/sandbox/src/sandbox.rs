@@ -16,6 +16,7 @@ use crate::bindings;
 use crate::cache::Cache;
 use crate::compile::Compiler;
 use crate::engine::engine;
+use crate::filesystem;
 use crate::key_value;
 use crate::plugin::SandboxedPlugin;
 use crate::queue::Slots;
@@ -111,6 +112,7 @@ impl Sandbox {
                 )
             })
             .and_then(|()| key_value::add_to_linker(&mut linker))
+            .and_then(|()| filesystem::add_to_linker(&mut linker))
             .map_err(|error| failed("an interface cannot be linked", &format!("{error:#}")))?;
         let slots = Slots::new(config.concurrent_guests, config.concurrent_guests_per_plugin);
         let compiler = Arc::new(Compiler::new(engine.clone(), cache));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use airlock_core::{
     Access, Exposure, Limits, LogLevel, LogLine, Progress, ProgressSink, Registrar, RegistrationError,
-    Traces, text,
+    RunContext, Traces, text,
 };
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -72,6 +72,10 @@ pub(crate) struct State {
     /// What the guest may reach; nothing while it registers and makes tools.
     pub(crate) access: Option<Access>,
     pub(crate) key_value: key_value::Session,
+    /// The run that this belongs to, whose workspace a granted folder is.
+    pub(crate) run: Option<Arc<RunContext>>,
+    /// Whether it is on the receipt which folders the guest was given.
+    pub(crate) are_folders_noted: bool,
     last_progress: Option<Instant>,
     /// Made when the guest first asks for something of WASI: most calls never do.
     wasi: Option<WasiCtx>,
@@ -85,6 +89,7 @@ impl State {
         registrar: Option<Registrar>,
         progress: ProgressSink,
         access: Option<Access>,
+        run: Option<Arc<RunContext>>,
     ) -> Self {
         let meter = Arc::new(Meter::default());
         let mut table = ResourceTable::new();
@@ -99,6 +104,8 @@ impl State {
             progress,
             access,
             key_value: key_value::Session::default(),
+            run,
+            are_folders_noted: false,
             last_progress: None,
             wasi: None,
             table,
