@@ -1,4 +1,5 @@
-//! A list of operations enters; what came of each leaves, a line for each. The host's bounds decide how far it gets.
+//! A list of operations enters; what came of each leaves, a line for each. The host's bounds decide how far it gets. Its
+//! factory tries too, where no plugin may reach anything.
 
 use airlock_plugin::key_value;
 use airlock_plugin::key_value::KeyValueError;
@@ -48,8 +49,19 @@ fn hoard(arguments: Hoard) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Says that the factory was refused a store.
+#[tool]
+fn hoard_refused() -> String {
+    "the factory was refused a store".to_owned()
+}
+
+#[factory(tools = [hoard_refused])]
+fn hoarders(_run: &RunContext) -> Option<BoundTool> {
+    (key_value::open("early").err() == Some(KeyValueError::AccessDenied)).then(hoard_refused::bound)
+}
+
 fn perform(operation: &Operation) -> Result<String, KeyValueError> {
-    let padded = |text: &str, bytes: usize| format!("{text:x<bytes$}");
+    let padded = |text: &str, bytes: usize| format!("{text}{}", "x".repeat(bytes.saturating_sub(text.len())));
     let key = padded(&operation.key, operation.key_bytes);
     let value = padded(&operation.value, operation.value_bytes);
     let bucket = key_value::open(&operation.bucket)?;
@@ -84,7 +96,7 @@ fn perform(operation: &Operation) -> Result<String, KeyValueError> {
     }
 }
 
-plugin!(tools: [hoard]);
+plugin!(tools: [hoard], factories: [hoarders]);
 
 #[cfg(test)]
 mod tests {
