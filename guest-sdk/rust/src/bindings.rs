@@ -25,3 +25,13 @@ pub mod key_value {
         generate_all,
     });
 }
+
+/// `wasi:http@0.2.12` for requests, which a component imports only if it calls something of it, and may import only if its
+/// manifest asks for `permissions.network`.
+pub mod http {
+    wit_bindgen::generate!({
+        world: "wasi:http/outgoing",
+        path: ["../../wit/deps/io", "../../wit/deps/clocks", "../../wit/deps/http"],
+        generate_all,
+    });
+}

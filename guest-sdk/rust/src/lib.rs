@@ -16,6 +16,7 @@ mod error;
 mod factory;
 mod hook;
 mod host;
+pub mod http;
 pub mod key_value;
 pub mod log;
 #[doc(hidden)]

@@ -5,6 +5,7 @@
 
 mod filesystem;
 mod key_value;
+mod leak;
 mod memory;
 mod network;
 mod secrets;

@@ -7,6 +7,7 @@ use semver::Version;
 use wasmtime::Engine;
 use wasmtime::component::{Component, types::ComponentItem};
 
+use crate::http;
 use crate::key_value;
 
 /// Standard packages that are always linked and powerless without a grant: standard libraries import them whether
@@ -77,8 +78,11 @@ fn judge_import(name: &str, permissions: &Permissions) -> Result<(), Refusal> {
     let is_key_value = package == "wasi:keyvalue"
         && version == Some(key_value::VERSION)
         && key_value::INTERFACES.contains(&interface);
+    let is_http = package == "wasi:http"
+        && http::INTERFACES.contains(&interface)
+        && version.is_some_and(is_wasi_0_2);
     match asked {
-        Some((_, true)) if is_key_value => Ok(()),
+        Some((_, true)) if is_key_value || is_http => Ok(()),
         Some((field, false)) => Err((
             Code::ImportUnrequested,
             format!("the component imports `{shown}`, which its manifest does not ask for"),
@@ -135,6 +139,15 @@ mod tests {
             "wasi:nn/tensor@0.2.0",
         ] {
             assert_eq!(judged(unknown), Some(Code::ImportUnknown), "{unknown}");
+        }
+        let asking: Permissions = serde_json::from_str(r#"{"network": [{"host": "a.b"}]}"#).unwrap();
+        for (name, is_fine) in [
+            ("wasi:http/types@0.2.6", true),
+            ("wasi:http/outgoing-handler@0.2.12", true),
+            ("wasi:http/outgoing-handler@0.3.0", false),
+            ("wasi:http/incoming-handler@0.2.6", false),
+        ] {
+            assert_eq!(judge_import(name, &asking).is_ok(), is_fine, "{name}");
         }
         assert_eq!(judged("wasi:http/types@0.2.6"), Some(Code::ImportUnrequested));
         assert_eq!(judged("wasi:keyvalue/store@0.2.0-draft"), Some(Code::ImportUnrequested));

@@ -17,7 +17,7 @@ use wasmtime::{Store, UpdateDeadline};
 use crate::bindings::{Plugin, PluginPre};
 use crate::queue::Queue;
 use crate::sandbox::Runtime;
-use crate::state::{Meter, State};
+use crate::state::{Meter, Outgoing, State};
 use crate::stdio::CapturedOutput;
 use crate::stop::{Phase, stop};
 use crate::workers::{Tick, Turn};
@@ -77,6 +77,7 @@ pub(crate) async fn invoke<T: Send + 'static>(
         request.progress,
         request.access,
         request.run,
+        Outgoing { outbound: Arc::clone(&runtime.outbound), deadline },
     );
     let (meter, stdout, stderr) = (Arc::clone(&state.meter), state.stdout.clone(), state.stderr.clone());
     let (engine, plugin, turn) = (runtime.engine.clone(), plugin.clone(), runtime.workers.turn());

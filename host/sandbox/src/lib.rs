@@ -2,7 +2,8 @@
 //!
 //! A component is *read, audited and compiled* once ([`Sandbox`]); each invocation of it then runs in a *fresh
 //! instance* with fuel, deadline, memory and output limits, on worker threads that are not the embedder's.
-//! A guest has no environment, and no files, store or network but what its manifest asks for and its operator grants.
+//! By itself a guest reaches nothing: no environment, no files, no network. What its manifest asks for and its operator
+//! grants is handed to each invocation, and lasts as long.
 //!
 //! No Wasmtime type appears in this crate's public API.
 
@@ -26,9 +27,11 @@ mod workers;
 mod bindings;
 mod convert;
 mod filesystem;
+mod http;
 mod key_value;
 mod limiter;
 mod state;
 mod stdio;
 
+pub use http::Resolver;
 pub use sandbox::{Sandbox, SandboxConfig, SandboxError, Statistics};

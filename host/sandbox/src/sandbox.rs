@@ -17,6 +17,7 @@ use crate::cache::Cache;
 use crate::compile::Compiler;
 use crate::engine::engine;
 use crate::filesystem;
+use crate::http::{self, Outbound, Resolver, SystemResolver};
 use crate::key_value;
 use crate::plugin::SandboxedPlugin;
 use crate::queue::Slots;
@@ -33,11 +34,18 @@ pub struct SandboxConfig {
     pub concurrent_guests: u32,
     /// Of those, guests of one plugin; 16 by default.
     pub concurrent_guests_per_plugin: u32,
+    /// Who finds the addresses of hosts that plugins call; the system by default.
+    pub resolver: Arc<dyn Resolver>,
 }
 
 impl Default for SandboxConfig {
     fn default() -> Self {
-        Self { cache: None, concurrent_guests: 64, concurrent_guests_per_plugin: 16 }
+        Self {
+            cache: None,
+            concurrent_guests: 64,
+            concurrent_guests_per_plugin: 16,
+            resolver: Arc::new(SystemResolver::default()),
+        }
     }
 }
 
@@ -74,6 +82,7 @@ pub(crate) struct Runtime {
     pub(crate) workers: Arc<Workers>,
     pub(crate) ticker: Ticker,
     pub(crate) slots: Slots,
+    pub(crate) outbound: Arc<Outbound>,
     linker: Linker<State>,
     compiler: Arc<Compiler>,
 }
@@ -113,10 +122,12 @@ impl Sandbox {
             })
             .and_then(|()| key_value::add_to_linker(&mut linker))
             .and_then(|()| filesystem::add_to_linker(&mut linker))
+            .and_then(|()| http::add_to_linker(&mut linker))
             .map_err(|error| failed("an interface cannot be linked", &format!("{error:#}")))?;
         let slots = Slots::new(config.concurrent_guests, config.concurrent_guests_per_plugin);
         let compiler = Arc::new(Compiler::new(engine.clone(), cache));
-        Ok(Self(Arc::new(Runtime { engine, workers: Arc::new(workers), ticker, slots, linker, compiler })))
+        let (workers, outbound) = (Arc::new(workers), Arc::new(Outbound::new(config.resolver)));
+        Ok(Self(Arc::new(Runtime { engine, workers, ticker, slots, outbound, linker, compiler })))
     }
 
     /// What loading has cost so far.

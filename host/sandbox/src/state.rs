@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::bindings::airlock::plugin::{hook_types, registry, runtime, types};
 use crate::convert;
+use crate::http::{Http, Outbound};
 use crate::key_value;
 use crate::limiter::MemoryLimiter;
 use crate::stdio::CapturedOutput;
@@ -48,6 +49,9 @@ pub(crate) struct Meter {
     pub(crate) host_calls: AtomicU64,
     pub(crate) log_lines: AtomicU64,
     pub(crate) log_lines_dropped: AtomicU64,
+    /// What it reached for beyond what is kept one by one, and how much of that was refused.
+    pub(crate) more_reached: AtomicU64,
+    pub(crate) more_refused: AtomicU64,
     /// Kept here so that a guest that is cut off leaves its last words.
     pub(crate) traces: Mutex<Traces>,
 }
@@ -57,6 +61,12 @@ impl Meter {
     pub(crate) fn traces(&self) -> MutexGuard<'_, Traces> {
         self.traces.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How an instance's requests get out, and until when.
+pub(crate) struct Outgoing {
+    pub(crate) outbound: Arc<Outbound>,
+    pub(crate) deadline: Instant,
 }
 
 /// The data of one store, dropped with its instance.
@@ -76,6 +86,8 @@ pub(crate) struct State {
     pub(crate) run: Option<Arc<RunContext>>,
     /// Whether it is on the receipt which folders the guest was given.
     pub(crate) are_folders_noted: bool,
+    outgoing: Outgoing,
+    http: Option<Http>,
     last_progress: Option<Instant>,
     /// Made when the guest first asks for something of WASI: most calls never do.
     wasi: Option<WasiCtx>,
@@ -90,6 +102,7 @@ impl State {
         progress: ProgressSink,
         access: Option<Access>,
         run: Option<Arc<RunContext>>,
+        outgoing: Outgoing,
     ) -> Self {
         let meter = Arc::new(Meter::default());
         let mut table = ResourceTable::new();
@@ -106,6 +119,8 @@ impl State {
             key_value: key_value::Session::default(),
             run,
             are_folders_noted: false,
+            outgoing,
+            http: None,
             last_progress: None,
             wasi: None,
             table,
@@ -114,6 +129,15 @@ impl State {
 
     pub(crate) fn count_host_call(&self) {
         self.meter.host_calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What requests need, made at the first of them, and the table in which they lie.
+    pub(crate) fn http_parts(&mut self) -> (&mut Http, &mut ResourceTable) {
+        let Outgoing { outbound, deadline } = &self.outgoing;
+        let http = self.http.get_or_insert_with(|| {
+            Http::new(Arc::clone(outbound), self.access.clone(), Arc::clone(&self.meter), *deadline)
+        });
+        (http, &mut self.table)
     }
 }
 

@@ -13,8 +13,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
-/// Threads on which a file is read or a component compiled: two compilations, and reads beside them.
-const BLOCKING_THREADS: usize = 8;
+use crate::http::MAX_LOOKUPS;
+
+/// Threads on which a file is read, a component compiled or a name looked up: two compilations, reads beside them, and as
+/// many lookups as there are at once.
+const BLOCKING_THREADS: usize = 8 + MAX_LOOKUPS;
 
 /// Ticks that a guest may be busy before it queues with the hogs: nearly every tool call is over by then.
 const FREE_TICKS: u32 = 2;
@@ -36,6 +39,7 @@ impl Workers {
             .max_blocking_threads(BLOCKING_THREADS)
             .thread_name("airlock-guest")
             .enable_time()
+            .enable_io()
             .build()?;
         Ok(Self { runtime: Some(runtime), hogs: Arc::new(Semaphore::new(cores)) })
     }

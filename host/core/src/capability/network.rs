@@ -30,6 +30,11 @@ impl NetworkCapability {
         Self { plugin: plugin.clone(), asked, granted }
     }
 
+    /// Whose it is.
+    pub fn plugin(&self) -> &PluginId {
+        &self.plugin
+    }
+
     /// Whether a request may be made, before anybody knows which address its host has.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use super::Refusal;
+use super::leak;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::id::PluginId;
@@ -20,12 +21,24 @@ const MIN_SECRET_BYTES: usize = 8;
 
 /// The value of one secret.
 #[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
+pub struct Secret {
+    value: Zeroizing<String>,
+    /// How it is looked for in what comes back.
+    forms: Vec<Zeroizing<Vec<u8>>>,
+}
 
 impl Secret {
+    fn new(value: &str) -> Self {
+        Self { value: Zeroizing::new(value.to_owned()), forms: leak::forms(value) }
+    }
+
     /// The value. Whoever asks answers for where it goes.
     pub fn expose(&self) -> &str {
-        &self.0
+        &self.value
+    }
+
+    pub(super) fn forms(&self) -> &[Zeroizing<Vec<u8>>] {
+        &self.forms
     }
 }
 
@@ -67,15 +80,21 @@ impl Secrets {
         (Self(secrets), findings)
     }
 
+    /// Secrets that an embedder has from somewhere else, such as a vault. What no header can carry, or can be guessed, is
+    /// left out.
+    pub fn from_values<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let usable = |(name, value): (&str, &str)| Some((name.to_owned(), usable(value).ok()?));
+        Self(values.into_iter().filter_map(usable).collect())
+    }
+
     /// The secret of that name.
     pub fn get(&self, name: &str) -> Option<&Secret> {
         self.0.get(name)
     }
 
-    /// The name of a secret whose value is in the text.
-    pub fn found_in(&self, text: &[u8]) -> Option<&str> {
-        let is_in = |secret: &Secret| memchr::memmem::find(text, secret.expose().as_bytes()).is_some();
-        self.0.iter().find(|(_, secret)| is_in(secret)).map(|(name, _)| name.as_str())
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// All names and values.
@@ -105,7 +124,7 @@ fn usable(value: &str) -> Result<Secret, String> {
     if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return Err("it has characters that no header can carry".to_owned());
     }
-    Ok(Secret(Zeroizing::new(value.to_owned())))
+    Ok(Secret::new(value))
 }
 
 /// Which secrets go into a plugin's requests.
