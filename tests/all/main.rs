@@ -22,6 +22,7 @@ mod factories;
 mod filesystem;
 mod generated;
 mod hooks;
+mod hostile;
 mod hostile_hooks;
 mod http;
 mod judged;

@@ -9,6 +9,7 @@ mod bench;
 mod demo;
 mod fuzz;
 mod guests;
+mod hostile;
 mod process;
 mod test;
 mod tidy;
@@ -21,6 +22,8 @@ usage: cargo xtask VERB
   bench                         measure, as ratios to plain Wasmtime, and write docs/performance.md
   guests [--debian-toolchain]   build the sample plugins and lay them out in target/plugins and
                                 target/hostile-plugins; the option forces the fallback toolchain
+  hostile [WORD]...             make every attack of the hostile corpus, or those with such a word in their names,
+                                beside good calls, and show how each ended; `load` is 64 at once under deadlines
   fuzz [--seconds N] [TARGET]   feed documents that no person would write to each target, for a minute or N seconds
   tidy                          check what needs no compiler
   test                          run every check there is, in order
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(),
         ["guests"] => guests::build(guests::Toolchain::Available),
         ["guests", "--debian-toolchain"] => guests::build(guests::Toolchain::Debian),
+        ["hostile", words @ ..] => hostile::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),
         ["tidy"] => tidy::check(),
         ["test"] => test::run(),

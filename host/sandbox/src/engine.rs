@@ -57,6 +57,8 @@ fn pool(concurrent_guests: u32) -> PoolingAllocationConfig {
     pool.total_core_instances(concurrent_guests.saturating_mul(32)).max_core_instances_per_component(32);
     pool.total_memories(concurrent_guests.saturating_mul(2)).max_memories_per_component(2);
     pool.total_tables(concurrent_guests.saturating_mul(4)).max_tables_per_component(4);
+    // A module may have them all; by default it may have one.
+    pool.max_tables_per_module(4);
     pool.max_memory_size(MAX_MEMORY_BYTES).table_elements(MAX_TABLE_ELEMENTS);
     // An instance's own data is a few kilobytes; a component that needs more is hostile.
     pool.max_component_instance_size(1 << 20).max_core_instance_size(1 << 20);

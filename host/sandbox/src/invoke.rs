@@ -80,15 +80,25 @@ pub(crate) async fn invoke<T: Send + 'static>(
         Outgoing { outbound: Arc::clone(&runtime.outbound), deadline },
     );
     let (meter, stdout, stderr) = (Arc::clone(&state.meter), state.stdout.clone(), state.stderr.clone());
-    let (engine, plugin, turn) = (runtime.engine.clone(), plugin.clone(), runtime.workers.turn());
+    let (engine, plugin, turn) = (runtime.engine.clone(), plugin.clone(), runtime.workers.turn(queue.hogs()));
     let (limits, export) = (request.limits, request.export);
     let guest = async move {
         // Held until the instance is gone, also when this task is dropped half-way.
         let _slot = slot;
         let mut store = Store::new(&engine, state);
-        let turn_of_callback = turn.clone();
-        let end = match bound(&mut store, &limits, deadline, turn_of_callback) {
-            Ok(()) => turn.hold(AssertUnwindSafe(run(&mut store, &plugin, export)).catch_unwind()).await,
+        let mut turn = turn;
+        // Asked now and not earlier: of many that start together, the first ones show what the others are.
+        let first = turn.begin();
+        let end = match bound(&mut store, &limits, deadline, turn.clone()) {
+            Ok(()) => {
+                let guest = async {
+                    if let Some(permit) = first {
+                        permit.await;
+                    }
+                    run(&mut store, &plugin, export).await
+                };
+                turn.hold(AssertUnwindSafe(guest).catch_unwind()).await
+            }
             Err(error) => Ok(Err((error, Phase::Instantiating))),
         };
         let fuel_left = store.get_fuel().unwrap_or_default();

@@ -18,8 +18,9 @@ const MAX_WAITING: usize = 1_024;
 /// How long a call waits before it is `busy`.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// How many calls a plugin must start on the workers after one that kept its caller's thread for a whole tick: so a
-/// hostile plugin can take a millisecond from its embedder once in so many calls, and no more.
+/// How many calls a plugin must start on the workers after one that kept its caller's thread for a whole tick, and how
+/// many must queue with the hogs after one that became one: so a hostile plugin can take a millisecond from its embedder,
+/// and a few from its neighbours, once in so many calls and no more.
 const CALLS_OWED: u32 = 64;
 
 /// All slots of the pool.
@@ -44,6 +45,7 @@ impl Slots {
             waiting: Arc::default(),
             // The first call, which registers, is of code that nobody has seen run.
             owed: AtomicU32::new(1),
+            hogs: Arc::default(),
         }
     }
 }
@@ -56,6 +58,26 @@ pub(crate) struct Queue {
     waiting: Arc<AtomicUsize>,
     /// Calls that must start on the workers before one may start on its caller's thread again.
     owed: AtomicU32,
+    hogs: Arc<Hogs>,
+}
+
+/// Whether a plugin's calls have been hogs of late.
+#[derive(Debug, Default)]
+pub(crate) struct Hogs {
+    /// Calls that must queue with the hogs from their first instruction on.
+    owed: AtomicU32,
+}
+
+impl Hogs {
+    /// A call became a hog.
+    pub(crate) fn note(&self) {
+        self.owed.store(CALLS_OWED, Ordering::Relaxed);
+    }
+
+    /// Whether the next call must queue at once; each that must pays off one that is owed.
+    pub(crate) fn must_queue(&self) -> bool {
+        self.owed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| owed.checked_sub(1)).is_ok()
+    }
 }
 
 /// A place in the pool; free again when dropped.
@@ -70,6 +92,11 @@ impl Queue {
     pub(crate) fn may_start_here(&self) -> bool {
         let pay = |owed: u32| owed.checked_sub(1);
         self.owed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_err()
+    }
+
+    /// What is known of the plugin's hogs.
+    pub(crate) fn hogs(&self) -> Arc<Hogs> {
+        Arc::clone(&self.hogs)
     }
 
     /// A call kept its caller's thread for a whole tick.

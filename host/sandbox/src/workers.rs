@@ -1,7 +1,8 @@
 //! Threads for guests: a guest that stays busy is on one of these, and cannot keep it from others.
 //!
 //! A guest that is still busy after two ticks becomes a *hog* and needs a permit for each further tick. There is one
-//! thread more than there are permits, so a new, short call always finds a thread that no hog holds.
+//! thread more than there are permits, so a new, short call always finds a thread that no hog holds. For a while after a
+//! hog, its plugin's guests need a permit from their first instruction on.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -14,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 use crate::http::MAX_LOOKUPS;
+use crate::queue::Hogs;
 
 /// Threads on which a file is read, a component compiled or a name looked up: two compilations, reads beside them, and as
 /// many lookups as there are at once.
@@ -87,9 +89,9 @@ impl Workers {
         Task(self.runtime.as_ref().map(spawn))
     }
 
-    /// A new guest's place among the busy ones.
-    pub(crate) fn turn(&self) -> Turn {
-        Turn { hogs: Arc::clone(&self.hogs), permit: Arc::default(), ticks: 0 }
+    /// A new guest's place among the busy ones, of a plugin whose hogs are known.
+    pub(crate) fn turn(&self, known: Arc<Hogs>) -> Turn {
+        Turn { hogs: Arc::clone(&self.hogs), permit: Arc::default(), known, ticks: 0 }
     }
 }
 
@@ -142,10 +144,21 @@ pub(crate) enum Tick<Wait> {
 pub(crate) struct Turn {
     hogs: Arc<Semaphore>,
     permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    known: Arc<Hogs>,
     ticks: u32,
 }
 
 impl Turn {
+    /// Called before the guest's first instruction: what it has to await, if its plugin is known for hogs. Many that start
+    /// together would else have their free ticks one after another, and take all of a short deadline from their neighbours.
+    pub(crate) fn begin(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let must_queue = self.known.must_queue();
+        must_queue.then(|| {
+            self.ticks = FREE_TICKS;
+            self.permit()
+        })
+    }
+
     /// Called at each tick that finds the guest busy: what it has to do before it goes on.
     pub(crate) fn tick(&mut self) -> Tick<impl Future<Output = ()> + Send + use<>> {
         self.ticks = self.ticks.saturating_add(1);
@@ -155,13 +168,22 @@ impl Turn {
         if self.ticks <= FREE_TICKS {
             return Tick::Yield;
         }
-        let (hogs, permit) = (Arc::clone(&self.hogs), Arc::clone(&self.permit));
+        self.known.note();
+        let permit = self.permit();
         Tick::Queue(async move {
             // Without this the guest would keep its thread whenever a permit is free.
             tokio::task::yield_now().await;
+            permit.await;
+        })
+    }
+
+    /// Waits for a permit among the hogs.
+    fn permit(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (hogs, permit) = (Arc::clone(&self.hogs), Arc::clone(&self.permit));
+        async move {
             let granted = hogs.acquire_owned().await.ok();
             *permit.lock().unwrap_or_else(PoisonError::into_inner) = granted;
-        })
+        }
     }
 
     /// Wraps a guest's future so that its permit goes back whenever it suspends: a hog that then waits in a host call
@@ -199,8 +221,11 @@ mod tests {
     async fn a_hog_gives_its_permit_back_when_it_suspends() {
         let workers = Workers::start().unwrap();
         let permits = workers.hogs.available_permits();
-        let mut turn = workers.turn();
+        let known = Arc::<Hogs>::default();
+        let mut turn = workers.turn(Arc::clone(&known));
+        assert!(turn.begin().is_none());
         assert!(matches!((turn.tick(), turn.tick()), (Tick::GoOn, Tick::Yield)));
+        assert!(workers.turn(Arc::clone(&known)).begin().is_none(), "there was no hog yet");
         let Tick::Queue(wait) = turn.tick() else { panic!("a third tick makes a hog") };
         let (hogs, holder) = (Arc::clone(&workers.hogs), turn.clone());
         holder
@@ -211,5 +236,10 @@ mod tests {
                 assert_eq!(hogs.available_permits(), permits);
             })
             .await;
+        let mut next = workers.turn(Arc::clone(&known));
+        next.begin().expect("a guest of the same plugin queues at once").await;
+        assert_eq!(workers.hogs.available_permits(), permits - 1);
+        assert!(matches!(next.tick(), Tick::Queue(_)), "it has no free ticks either");
+        assert!(workers.turn(Arc::default()).begin().is_none(), "other plugins' guests do not");
     }
 }
