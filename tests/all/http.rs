@@ -177,7 +177,8 @@ async fn nothing_forbidden_is_reached_and_everything_allowed_is() {
             }
         }
     }
-    let methods = fetch(&web, json!({ "url": format!("http://127.0.0.1:{port}/ok"), "method": "DELETE" })).await;
+    let methods =
+        fetch(&web, json!({ "url": format!("http://127.0.0.1:{port}/ok"), "method": "DELETE" })).await;
     assert!(reached(&methods).2.contains("does not ask for DELETE requests"), "{:?}", reached(&methods));
     assert_eq!((accepted, kept_out, server.seen().len()), (7, ROWS.len() - 7, 7));
     assert!(ROWS.len() >= 60);
@@ -225,7 +226,8 @@ async fn each_hop_of_a_redirect_is_judged_and_none_is_followed_by_the_host() {
     for forbidden in
         ["http://169.254.169.254/latest", "http://other.test/", "https://api.example.test/", "http://[::1]/"]
     {
-        let outcome = fetch(&web, json!({ "url": format!("{here}/redirect?{forbidden}"), "redirects": 9 })).await;
+        let outcome =
+            fetch(&web, json!({ "url": format!("{here}/redirect?{forbidden}"), "redirects": 9 })).await;
         let allowed: Vec<_> = outcome.receipt.reached.iter().map(|reached| reached.allowed).collect();
         assert_eq!(allowed, [true, false], "{forbidden}: {}", end(&outcome));
     }
@@ -240,7 +242,11 @@ async fn headers_that_route_or_frame_a_message_are_the_hosts() {
     {
         let url = format!("http://api.example.test:{port}/ok");
         let outcome = fetch(&web, json!({ "url": url, "headers": { header: "x" } })).await;
-        assert!(text(&outcome).contains("cannot be set: HeaderError::Forbidden"), "{header}: {}", end(&outcome));
+        assert!(
+            text(&outcome).contains("cannot be set: HeaderError::Forbidden"),
+            "{header}: {}",
+            end(&outcome)
+        );
     }
     assert!(server.seen().is_empty());
 }
@@ -279,7 +285,8 @@ async fn bodies_obeyed_and_violated() {
         assert_eq!(outcome.kind, CallKind::OutputTooLarge, "{path}: {}", end(&outcome));
         assert_eq!(reached(&outcome).2, "", "{path}");
     }
-    let post = |bytes: usize| json!({ "url": format!("{here}/size"), "method": "POST", "body": "x".repeat(bytes) });
+    let post =
+        |bytes: usize| json!({ "url": format!("{here}/size"), "method": "POST", "body": "x".repeat(bytes) });
     // Arguments of a call have a limit of their own, so a body at the limit is made elsewhere; see the sandbox's tests.
     let outcome = fetch(&web, post(100_000)).await;
     assert_eq!(text(&outcome), "200\n100000", "{}", end(&outcome));
@@ -314,11 +321,7 @@ async fn a_server_that_keeps_a_call_waiting_is_left_at_the_deadline_and_all_slot
         let outcome = fetch(&web, json!({ "url": format!("http://127.0.0.1:{port}{path}") })).await;
         let took = started.elapsed();
         // Either the request is given up, which leaves a moment to say so, or the whole call.
-        assert!(
-            matches!(outcome.kind, CallKind::TimedOut | CallKind::Failed),
-            "{path}: {}",
-            end(&outcome)
-        );
+        assert!(matches!(outcome.kind, CallKind::TimedOut | CallKind::Failed), "{path}: {}", end(&outcome));
         assert!(took < Duration::from_millis(1_500), "{path} took {took:?}");
     }
     // Cancelled in the middle, four times as often as the plugin has slots.

@@ -227,8 +227,12 @@ async fn operations_and_buckets_of_one_call_obeyed_and_violated() {
 /// A sandbox in which one plugin may have all slots.
 fn wide_sandbox() -> Sandbox {
     let cache = repository().join("target/test-cache");
-    let config =
-        SandboxConfig { cache: Some(cache), concurrent_guests: 64, concurrent_guests_per_plugin: 64 };
+    let config = SandboxConfig {
+        cache: Some(cache),
+        concurrent_guests: 64,
+        concurrent_guests_per_plugin: 64,
+        ..SandboxConfig::default()
+    };
     Sandbox::new(config).unwrap()
 }
 

@@ -27,6 +27,7 @@ mod hostile_hooks;
 mod http;
 mod judged;
 mod key_value;
+mod leaks;
 mod limits;
 mod many_calls;
 mod many_plugins;

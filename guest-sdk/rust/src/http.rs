@@ -162,7 +162,11 @@ mod tests {
     #[test]
     fn natively_a_test_says_what_comes_back() {
         assert!(Request::get("https://a.b").send().is_err());
-        answer_next(Response { status: 404, headers: vec![("a".to_owned(), b"b".to_vec())], body: Vec::new() });
+        answer_next(Response {
+            status: 404,
+            headers: vec![("a".to_owned(), b"b".to_vec())],
+            body: Vec::new(),
+        });
         let response = Request::post("https://a.b", "x").header("c", "d").send().unwrap();
         assert_eq!((response.status, response.header("A")), (404, Some("b")));
     }

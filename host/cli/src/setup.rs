@@ -6,7 +6,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use airlock_core::{AtLeast, Config, Host, HostBuilder, LogSink, Origin, PluginRoot};
+use airlock_core::{AtLeast, Config, Host, HostBuilder, LogSink, Origin, PluginRoot, Secrets};
 use airlock_sandbox::{Sandbox, SandboxConfig};
 
 use crate::approver::CommandApprover;
@@ -41,7 +41,7 @@ pub(crate) async fn set_up(global: &Global, calls: Option<CommandApprover>) -> R
         let store = store::open(&store::path(global, &config)?)?;
         builder = builder.approver(approver).store(store.clone()).key_value(store);
     }
-    builder = builder.config(config);
+    builder = builder.secrets(Secrets::read(&config, |name| std::env::var(name).ok())).config(config);
     let installed = data.join("plugins");
     if installed.is_dir() {
         builder = builder.plugin_root(PluginRoot { path: installed, origin: Origin::User });
@@ -109,6 +109,7 @@ fn sandbox(global: &Global, config: &Config) -> Result<(PathBuf, Sandbox), Failu
             limits.concurrent_guests_per_plugin,
             default.concurrent_guests_per_plugin,
         ),
+        ..default
     };
     let sandbox = Sandbox::new(config).map_err(|error| Failure::usage(error.to_string()))?;
     Ok((data, sandbox))

@@ -9,6 +9,7 @@ mod leak;
 mod memory;
 mod network;
 mod secrets;
+mod withhold;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use key_value::{KeyValue, KeyValueCapability, KeyValueError, MAX_KEY_BYTES, 
 pub use memory::MemoryKeyValue;
 pub use network::{NetworkCapability, Target};
 pub use secrets::{Secret, SecretCapability, Secrets};
+pub(crate) use withhold::{execute, handle};
 
 /// All capabilities of one plugin.
 #[derive(Debug, Clone)]

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub(crate) use enablement::disabled;
 
+use crate::capability::Secrets;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::discover::{Candidate, Origin};
@@ -92,6 +93,7 @@ impl Catalogue {
         native_tools: &[ToolName],
         config: &Config,
         configuration: MissingConfiguration,
+        secrets: &Secrets,
     ) -> Self {
         let fingerprint = Digest::of_parts(candidates.iter().flat_map(|candidate| {
             let bytes = candidate.manifest.as_deref().unwrap_or_default();
@@ -133,7 +135,7 @@ impl Catalogue {
                 matches!(why.code, Code::PluginShadowed | Code::PluginDuplicate | Code::PluginNameTaken)
             });
             if is_used {
-                match configuration::configure(config, entry, configuration) {
+                match configuration::configure(config, entry, configuration, secrets) {
                     Ok(value) => entry.configuration = Arc::new(value),
                     Err(diagnostic) => entry.refusals.push(*diagnostic),
                 }
@@ -310,6 +312,7 @@ mod tests {
                 &natives,
                 &Config::default(),
                 MissingConfiguration::Refuse,
+                &Secrets::default(),
             );
             let codes =
                 catalogue.diagnostics().iter().filter(|diagnostic| diagnostic.code != Code::ComponentMissing);

@@ -95,6 +95,8 @@ codes! {
     EntryUnused = "entry-unused", Warning;
     /// A secret's variable or file is not there, or has no usable value.
     SecretMissing = "secret-missing", Warning;
+    /// A plugin's configuration has the value of a secret in it.
+    SecretInConfig = "secret-in-config", Error;
     /// A component takes longer than 120 s to compile.
     CompileTimedOut = "compile-timed-out", Error;
     /// A plugin was still compiling when the surface was assembled.

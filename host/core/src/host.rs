@@ -150,8 +150,10 @@ impl Parts {
             config.plugin_roots().into_iter().map(|path| PluginRoot { path, origin: Origin::Config }),
         );
         let names: Vec<ToolName> = self.natives.iter().map(|native| native.tool.name.clone()).collect();
-        let (packages, diagnostics) = discover(&roots);
-        let catalogue = Catalogue::build(packages, diagnostics, &names, &config, self.configuration);
+        let (packages, mut diagnostics) = discover(&roots);
+        diagnostics.extend_from_slice(self.secrets.findings());
+        let catalogue =
+            Catalogue::build(packages, diagnostics, &names, &config, self.configuration, &self.secrets);
         let (sandbox, clock) = (Arc::clone(&self.sandbox), Arc::clone(&self.clock));
         let loader = Loader::new(
             &catalogue,
@@ -246,11 +248,6 @@ impl Shared {
             secrets: Arc::clone(&self.parts.secrets),
             key_value: Arc::clone(&self.parts.key_value),
         }
-    }
-
-    #[expect(dead_code, reason = "results are not scanned yet")]
-    pub(crate) fn secrets(&self) -> &Secrets {
-        &self.parts.secrets
     }
 
     /// Where handlers log that no call waits for.

@@ -244,6 +244,7 @@ pub(crate) fn stopped(stop: &Stop) -> String {
         Stop::OutputTooLarge(what) => format!("passed too much to the host: {what}"),
         Stop::Trapped { cause, panic: None } => format!("trapped: {cause}"),
         Stop::Trapped { panic: Some(panic), .. } => format!("panicked: {}", text::single_line(panic)),
+        Stop::Withheld { secret } => format!("answered with the value of the secret `{secret}`"),
         Stop::Busy => "found no free slot in time".to_owned(),
         Stop::Mismatched(cause) => format!("does not fit its contract: {cause}"),
         Stop::HostFault(what) => format!("met a fault of the host: {what}"),

@@ -231,6 +231,11 @@ pub enum Stop {
         /// The guest's own last words, if it panicked.
         panic: Option<String>,
     },
+    /// What it answered had the value of a secret in it.
+    Withheld {
+        /// The secret's name.
+        secret: String,
+    },
     /// No slot came free in time.
     Busy,
     /// Its component does not have the shape that the contract's version has.

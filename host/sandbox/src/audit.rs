@@ -78,9 +78,8 @@ fn judge_import(name: &str, permissions: &Permissions) -> Result<(), Refusal> {
     let is_key_value = package == "wasi:keyvalue"
         && version == Some(key_value::VERSION)
         && key_value::INTERFACES.contains(&interface);
-    let is_http = package == "wasi:http"
-        && http::INTERFACES.contains(&interface)
-        && version.is_some_and(is_wasi_0_2);
+    let is_http =
+        package == "wasi:http" && http::INTERFACES.contains(&interface) && version.is_some_and(is_wasi_0_2);
     match asked {
         Some((_, true)) if is_key_value || is_http => Ok(()),
         Some((field, false)) => Err((

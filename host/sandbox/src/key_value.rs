@@ -7,7 +7,7 @@ mod requests;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use airlock_core::{Access, KeyValue, KeyValueError, MAX_KEY_BYTES, PluginId, Reached, text};
+use airlock_core::{Access, KeyValue, KeyValueError, MAX_KEY_BYTES, PluginId, Reached, Secrets, text};
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use crate::state::State;
@@ -48,6 +48,7 @@ pub struct Bucket {
     /// How much all buckets of the plugin may hold.
     max_bytes: u64,
     values: Arc<dyn KeyValue>,
+    secrets: Arc<Secrets>,
     /// The last key of each page that was listed; a cursor is a place in it.
     pages: Vec<String>,
 }
@@ -61,6 +62,8 @@ pub(crate) struct Session {
     /// Whether a refusal is on the receipt, and whether a failure is: one of each says enough.
     is_refusal_noted: bool,
     is_failure_noted: bool,
+    /// Whether an attempt to keep a secret is.
+    is_leak_noted: bool,
 }
 
 /// Links the interfaces. Whether a component may import them is decided before, in `audit.rs`.
@@ -77,8 +80,9 @@ impl State {
             // While it registers and makes tools, a plugin reaches nothing.
             return Err(Error::AccessDenied);
         };
-        let Access { capabilities, key_value: values, .. } = access;
+        let Access { capabilities, key_value: values, secrets } = access;
         let (plugin, values) = (capabilities.key_value.plugin().clone(), Arc::clone(values));
+        let secrets = Arc::clone(secrets);
         let max_bytes = match capabilities.key_value.allows() {
             Ok(bytes) => bytes,
             Err(refusal) => {
@@ -91,6 +95,9 @@ impl State {
         if name.len() > MAX_BUCKET_BYTES {
             return Err(too_long("the name of a bucket", name.len(), MAX_BUCKET_BYTES));
         }
+        if let Some(secret) = secrets.found_in(name.as_bytes()) {
+            return Err(self.withheld(plugin, secret));
+        }
         let opened = &mut self.key_value.opened;
         if !opened.iter().any(|known| known == name) {
             if opened.len() >= MAX_BUCKETS {
@@ -101,7 +108,7 @@ impl State {
             opened.push(name.to_owned());
             self.note(plugin.clone(), name, true, None);
         }
-        Ok(Bucket { plugin, name: name.into(), max_bytes, values, pages: Vec::new() })
+        Ok(Bucket { plugin, name: name.into(), max_bytes, values, secrets, pages: Vec::new() })
     }
 
     /// The bucket behind a handle, for `operations` more.
@@ -136,6 +143,21 @@ impl State {
             KeyValueError::Store(_) => other("the host's store failed; the call's receipt has the reason"),
             error => other(error),
         }
+    }
+
+    /// Puts on record that the value of a secret was about to be kept, and says what the guest is told.
+    fn withheld(&mut self, plugin: PluginId, secret: &str) -> Error {
+        if !std::mem::replace(&mut self.key_value.is_leak_noted, true) {
+            let reason = "its value was about to be kept there".to_owned();
+            self.meter.traces().reached.push(Reached {
+                plugin,
+                capability: "secret",
+                target: format!("{secret} in its key-value store"),
+                allowed: false,
+                reason: Some(reason),
+            });
+        }
+        other(format_args!("the value of the secret `{secret}` is in it, and is not kept"))
     }
 
     fn note(&self, plugin: PluginId, bucket: &str, allowed: bool, reason: Option<String>) {

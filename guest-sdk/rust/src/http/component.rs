@@ -113,7 +113,9 @@ fn told(code: &ErrorCode) -> HttpError {
         }
         ErrorCode::ConnectionLimitReached => "the host refused the request: a call may not send so many",
         ErrorCode::HttpRequestBodySize(_) => "the request's body is larger than a call may send",
-        ErrorCode::HttpResponseBodySize(_) => "the response is larger than a call may receive; ask for less at a time",
+        ErrorCode::HttpResponseBodySize(_) => {
+            "the response is larger than a call may receive; ask for less at a time"
+        }
         ErrorCode::InternalError(Some(text)) => text,
         other => return HttpError(format!("the request failed: {other:?}")),
     };

@@ -12,7 +12,7 @@ use super::concurrency::turn;
 use super::ledger::Ledger;
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
-use crate::capability::Access;
+use crate::capability::{self, Access};
 use crate::limits::Limits;
 use crate::load::stopped;
 use crate::native::{NativeCall, NativeTool, panic_text};
@@ -152,18 +152,17 @@ async fn run_guest(
 ) -> Executed {
     let AdmittedCall(call) = call;
     let tool = &call.exposed.tool;
-    let invoked = plugin
-        .execute(Invocation {
-            call_id: call.id,
-            tool: tool.name.clone(),
-            arguments: call.arguments.to_string(),
-            bound,
-            run: Arc::clone(surface.seen_run()),
-            limits,
-            access,
-            progress: call.progress,
-        })
-        .await;
+    let invocation = Invocation {
+        call_id: call.id,
+        tool: tool.name.clone(),
+        arguments: call.arguments.to_string(),
+        bound,
+        run: Arc::clone(surface.seen_run()),
+        limits,
+        access,
+        progress: call.progress,
+    };
+    let invoked = capability::execute(plugin, invocation).await;
     let mut failure_details = None;
     let end = match invoked.end {
         Ok(Answer::Result { content, details }) => details
@@ -239,6 +238,7 @@ fn stop_error(tool: &Tool, limits: &Limits, stop: &Stop) -> CallError {
         Stop::OutOfMemory => CallKind::OutOfMemory,
         Stop::OutputTooLarge(_) => CallKind::OutputTooLarge,
         Stop::Trapped { .. } => CallKind::Trapped,
+        Stop::Withheld { .. } => CallKind::InvalidOutput,
         Stop::Busy => CallKind::Busy,
         Stop::Mismatched(_) | Stop::HostFault(_) => CallKind::HostFault,
     };
@@ -256,6 +256,9 @@ fn stop_error(tool: &Tool, limits: &Limits, stop: &Stop) -> CallError {
             format!("the tool `{name}` produced more output than is allowed; ask for less at a time")
         }
         Stop::Trapped { .. } => format!("the tool `{name}` failed"),
+        Stop::Withheld { secret } => format!(
+            "the answer of `{name}` is withheld: the value of the secret `{secret}` was in it. The tool may have taken effect"
+        ),
         Stop::Busy => format!("the tool `{name}` is busy; try again later"),
         Stop::Mismatched(_) | Stop::HostFault(_) => format!("the tool `{name}` failed inside the host"),
     };

@@ -14,8 +14,8 @@ use super::secrets::{Secret, Secrets};
 /// How often escapes are undone: an answer in JSON is often a text in another JSON.
 const ROUNDS: usize = 2;
 
-/// Bytes that one byte of a value takes at most, behind two rounds of escapes: `\\u0061`.
-const WIDEST: usize = 7;
+/// Bytes that one byte of a value takes at most, behind two rounds of escapes: `\u0061` with each of its six escaped again.
+const WIDEST: usize = 36;
 
 /// The ways to write a value that are looked for as they are.
 pub(super) fn forms(value: &str) -> Vec<Zeroizing<Vec<u8>>> {
@@ -46,20 +46,15 @@ pub(super) fn forms(value: &str) -> Vec<Zeroizing<Vec<u8>>> {
 impl Secrets {
     /// The name of a secret whose value is in what somebody wrote, in one of the ways that this file lists.
     pub fn found_in(&self, text: &[u8]) -> Option<&str> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut layer = Cow::Borrowed(text);
-        for _ in 0..=ROUNDS {
-            if let Some(name) = self.written_in(&layer) {
-                return Some(name);
-            }
-            match unescaped(&layer) {
-                Some(below) => layer = Cow::Owned(below),
-                None => return None,
-            }
-        }
-        None
+        if self.is_empty() { None } else { self.found_behind(text, ROUNDS) }
+    }
+
+    /// The same, behind at most so many rounds of escapes. Each kind is undone alone: a value may look like one of the
+    /// other kind.
+    fn found_behind(&self, text: &[u8], rounds: usize) -> Option<&str> {
+        let behind = |escape: Escape| self.found_behind(&unescaped(text, escape)?, rounds - 1);
+        let found = self.written_in(text);
+        if rounds == 0 { found } else { found.or_else(|| Escape::BOTH.into_iter().find_map(behind)) }
     }
 
     /// The name of a secret that is written in the text without escapes.
@@ -93,20 +88,39 @@ impl Secrets {
     }
 }
 
-/// The text with one round of percent-encoding and of JSON's escapes undone; `None` if it has none.
-fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
-    if memchr::memchr2(b'%', b'\\', text).is_none() {
-        return None;
+/// A way to write a character as others.
+#[derive(Debug, Clone, Copy)]
+enum Escape {
+    /// As URLs do.
+    Percent,
+    /// As JSON does.
+    Backslash,
+}
+
+impl Escape {
+    const BOTH: [Self; 2] = [Self::Percent, Self::Backslash];
+
+    fn begins_with(self) -> u8 {
+        match self {
+            Self::Percent => b'%',
+            Self::Backslash => b'\\',
+        }
     }
+}
+
+/// The text with one round of escapes undone; `None` if it has none.
+fn unescaped(text: &[u8], escape: Escape) -> Option<Vec<u8>> {
+    memchr::memchr(escape.begins_with(), text)?;
     let mut plain = Vec::with_capacity(text.len());
     let (mut rest, mut changed) = (text, false);
     while let Some((&first, after)) = rest.split_first() {
-        let undone = match (first, after) {
-            (b'%', [high, low, after @ ..]) => number(&[*high, *low]).map(|byte| (byte, after)),
-            (b'\\', [b'u', digits @ ..]) => {
+        let undone = match (escape, after) {
+            _ if first != escape.begins_with() => None,
+            (Escape::Percent, [high, low, after @ ..]) => number(&[*high, *low]).map(|byte| (byte, after)),
+            (Escape::Backslash, [b'u', digits @ ..]) => {
                 digits.split_at_checked(4).and_then(|(digits, after)| Some((number(digits)?, after)))
             }
-            (b'\\', [escaped, after @ ..]) => Some((*escaped, after)),
+            (Escape::Backslash, [escaped, after @ ..]) => Some((*escaped, after)),
             _ => None,
         };
         let (byte, after) = undone.unwrap_or((first, after));
@@ -127,7 +141,7 @@ fn number(digits: &[u8]) -> Option<u8> {
 mod tests {
     use super::*;
 
-    const VALUE: &str = "sk-\"1\\2/3%4~Z9+x";
+    const VALUE: &str = "sk-\"1\\2/3%41~%4~Z9+x";
 
     fn secrets() -> Secrets {
         Secrets::from_values([("token", VALUE), ("other", "another value")])
@@ -169,7 +183,9 @@ mod tests {
 
     #[test]
     fn no_way_to_write_it_is_longer_than_what_a_stream_keeps() {
-        let twice: String = VALUE.chars().map(|char| format!("\\\\u{:04x}", u32::from(char))).collect();
+        let escaped =
+            |text: &str| text.chars().map(|char| format!("\\u{:04x}", u32::from(char))).collect::<String>();
+        let twice = escaped(&escaped(VALUE));
         assert_eq!(secrets().found_in(twice.as_bytes()), Some("token"));
         assert!(twice.len() <= secrets().longest_form());
     }

@@ -50,13 +50,16 @@ impl fmt::Debug for Secret {
 
 /// The values of all secrets that an operator named.
 #[derive(Debug, Clone, Default)]
-pub struct Secrets(BTreeMap<String, Secret>);
+pub struct Secrets {
+    values: BTreeMap<String, Secret>,
+    findings: Vec<Diagnostic>,
+}
 
 impl Secrets {
     /// Reads every secret of `[secrets]`: files where the configuration says they are, variables by asking `variable`. What
-    /// cannot be read is left out, with a finding that does not quote it.
-    pub fn read(config: &Config, variable: impl Fn(&str) -> Option<String>) -> (Self, Vec<Diagnostic>) {
-        let (mut secrets, mut findings) = (BTreeMap::new(), Vec::new());
+    /// cannot be read is left out, with a finding among the host's that does not quote it.
+    pub fn read(config: &Config, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let (mut values, mut findings) = (BTreeMap::new(), Vec::new());
         for (name, source) in &config.file().secrets {
             let read = match (&source.env, &source.file) {
                 (Some(env), _) => variable(env)
@@ -67,39 +70,43 @@ impl Secrets {
             };
             let usable = read.and_then(|value| usable(&value));
             match usable {
-                Ok(secret) => drop(secrets.insert(name.clone(), secret)),
+                Ok(secret) => drop(values.insert(name.clone(), secret)),
                 Err(problem) => {
                     let message = format!("the secret `{name}` is missing: {problem}");
-                    let hint =
-                        "plugins call without it until it is there and the configuration is read again";
+                    let hint = "plugins call without it until it is there and the host is started again";
                     let finding = Diagnostic::new(Code::SecretMissing, name, message, hint);
                     findings.push(finding.at(config.location(&["secrets", name])));
                 }
             }
         }
-        (Self(secrets), findings)
+        Self { values, findings }
     }
 
     /// Secrets that an embedder has from somewhere else, such as a vault. What no header can carry, or can be guessed, is
     /// left out.
     pub fn from_values<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let usable = |(name, value): (&str, &str)| Some((name.to_owned(), usable(value).ok()?));
-        Self(values.into_iter().filter_map(usable).collect())
+        Self { values: values.into_iter().filter_map(usable).collect(), findings: Vec::new() }
     }
 
     /// The secret of that name.
     pub fn get(&self, name: &str) -> Option<&Secret> {
-        self.0.get(name)
+        self.values.get(name)
+    }
+
+    /// What could not be read, and why.
+    pub(crate) fn findings(&self) -> &[Diagnostic] {
+        &self.findings
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
 
     /// All names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Secret)> {
-        self.0.iter().map(|(name, secret)| (name.as_str(), secret))
+        self.values.iter().map(|(name, secret)| (name.as_str(), secret))
     }
 }
 
@@ -138,6 +145,11 @@ pub struct SecretCapability {
 impl SecretCapability {
     pub(super) fn new(plugin: &PluginId, asked: Vec<SecretRequest>, granted: Vec<String>) -> Self {
         Self { plugin: plugin.clone(), asked, granted }
+    }
+
+    /// Whose it is.
+    pub fn plugin(&self) -> &PluginId {
+        &self.plugin
     }
 
     /// Whether a secret may be added to the requests of the plugin that its manifest names.
@@ -185,12 +197,12 @@ mod tests {
             "D" => Some("short".to_owned()),
             _ => None,
         };
-        let (secrets, findings) = Secrets::read(&config, variable);
+        let secrets = Secrets::read(&config, variable);
         assert_eq!(secrets.get("a").unwrap().expose(), "from-a-variable");
         assert_eq!(secrets.get("b").unwrap().expose(), "from-a-file");
         assert!(!format!("{secrets:?}").contains("from-a"));
         assert_eq!(secrets.found_in(b"x from-a-file y"), Some("b"));
-        let said: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
+        let said: Vec<_> = secrets.findings().iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(said.len(), 4, "{said:?}");
         assert!(said[0].contains("the variable `C` is not set"), "{said:?}");
         assert!(said[1].contains("it has 5 bytes"), "{said:?}");

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{CatalogEntry, MissingConfiguration};
+use crate::capability::Secrets;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::manifest::MANIFEST_FILE;
@@ -15,6 +16,7 @@ pub(super) fn configure(
     config: &Config,
     entry: &CatalogEntry,
     missing: MissingConfiguration,
+    secrets: &Secrets,
 ) -> Result<Value, Box<Diagnostic>> {
     let id = &entry.manifest.id;
     let written = config.entry(id, entry.origin).and_then(|entry| entry.config.as_ref()).map(|json| &json.0);
@@ -22,6 +24,15 @@ pub(super) fn configure(
     let invalid = |message: String, hint: &str, location: Option<Location>| {
         Box::new(Diagnostic::new(Code::ConfigInvalid, id, message, hint).at(location))
     };
+    if let Some(secret) = written.and_then(|value| secrets.found_in(value.to_string().as_bytes())) {
+        let message = format!(
+            "its configuration has the value of the secret `{secret}` in it, and the plugin may read that"
+        );
+        let hint = "remove it; a plugin whose manifest asks for the secret gets it into its requests by `secrets` among its \
+                    grants, and never sees it";
+        let finding = Diagnostic::new(Code::SecretInConfig, id, message, hint);
+        return Err(Box::new(finding.at(config.location(&path))));
+    }
     let mut value = written.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let Some(source) = &entry.manifest.config_schema else {
         let is_empty = value.as_object().is_some_and(Map::is_empty);

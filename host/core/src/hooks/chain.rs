@@ -13,6 +13,7 @@ use futures_util::future::{Either, join_all, select};
 
 use super::handlers::{Handler, HandlerCode};
 use super::{HookEvent, HookOutcome};
+use crate::capability;
 use crate::host::Shared;
 use crate::load::stopped;
 use crate::plugin::{Handling, LogLevel, LogLine, Sandbox, Traces};
@@ -122,7 +123,8 @@ impl Handler {
             }
             HandlerCode::Guest { id, plugin, limits } => {
                 let (handler, limits, access) = (self.number, *limits, host.access(id));
-                let handled = plugin.handle(Handling { handler, event, run, limits, access }).await;
+                let handled =
+                    capability::handle(&**plugin, Handling { handler, event, run, limits, access }).await;
                 let outcome = match handled.end {
                     Ok(Ok(outcome)) => Ok(outcome),
                     Ok(Err(message)) => Err(format!("failed: {message}")),

@@ -104,7 +104,9 @@ fn count(meter: &Meter, plugin: &PluginId, more: u64, refused: u64) {
         capability: "network",
         target: format!("{all} more"),
         allowed: refused == 0,
-        reason: Some(format!("only {MAX_KEPT} attempts of a call are kept; of the others {refused} were refused")),
+        reason: Some(format!(
+            "only {MAX_KEPT} attempts of a call are kept; of the others {refused} were refused"
+        )),
     };
     let mut traces = meter.traces();
     match traces.reached.get_mut(MAX_KEPT) {

@@ -104,7 +104,8 @@ impl Guarded {
                     return Err(self.way.too_large());
                 };
                 self.left = left;
-                let passed = self.scanner.pass(&data).map_err(|name| leaked(&self.attempt, self.way, &name))?;
+                let passed =
+                    self.scanner.pass(&data).map_err(|name| leaked(&self.attempt, self.way, &name))?;
                 Ok(Some(passed).filter(|passed| !passed.is_empty()))
             }
             Err(frame) => {
@@ -136,7 +137,9 @@ impl Guarded {
 pub(super) fn leaked(attempt: &Attempt, way: Way, name: &str) -> Error {
     let word = way.word();
     attempt.leak(name, &format!("its value was in the {word}, which was cut off there"));
-    Error::InternalError(Some(format!("the {word} had the value of the secret `{name}` in it and was cut off")))
+    Error::InternalError(Some(format!(
+        "the {word} had the value of the secret `{name}` in it and was cut off"
+    )))
 }
 
 impl Body for Guarded {

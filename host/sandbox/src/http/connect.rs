@@ -95,9 +95,10 @@ impl Outbound {
         if target.scheme == Scheme::Http {
             return Ok(Box::new(stream));
         }
-        let connector = self.tls.get_or_init(|| tls().map(TlsConnector::from)).as_ref().map_err(|problem| {
-            Failure::happened(Error::ConfigurationError, format!("TLS cannot be set up: {problem}"))
-        })?;
+        let connector =
+            self.tls.get_or_init(|| tls().map(TlsConnector::from)).as_ref().map_err(|problem| {
+                Failure::happened(Error::ConfigurationError, format!("TLS cannot be set up: {problem}"))
+            })?;
         let name = match target.host.address() {
             Some(address) => ServerName::from(address),
             None => ServerName::try_from(target.host.as_str().to_owned()).map_err(|_| {
@@ -114,8 +115,7 @@ impl Outbound {
 
 /// One address that is not public refuses the whole host: whoever answers with a mixture is playing with us.
 fn judge(target: &Target, address: IpAddr, network: &NetworkCapability) -> Result<(), Failure> {
-    let is_granted =
-        || network.grants_address(address) || network.grants_address(address::plain(address));
+    let is_granted = || network.grants_address(address) || network.grants_address(address::plain(address));
     match address::not_public(address) {
         Some(word) if !is_granted() => Err(Failure::refused(
             Error::DestinationIpProhibited,

@@ -108,7 +108,7 @@ impl Exchange {
             Ok((response, Box::new((sender, connection))))
         };
         let (response, source) = match tokio::time::timeout(self.times.first_byte, exchange).await {
-            Ok(answered) => answered.map_err(failure)?,
+            Ok(answered) => answered.map_err(|error| failure(&error))?,
             Err(_) => {
                 let waited = self.times.first_byte.as_millis();
                 let reason = format!("`{}` did not answer within {waited} ms", self.target.host);
@@ -145,7 +145,7 @@ impl Exchange {
 }
 
 /// What hyper says, in the words of the interface.
-fn failure(error: hyper::Error) -> Failure {
+fn failure(error: &hyper::Error) -> Failure {
     use std::error::Error as _;
     if error.is_parse_too_large() {
         let reason = format!(

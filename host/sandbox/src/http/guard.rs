@@ -59,7 +59,8 @@ impl Guard {
         options: Option<RequestOptions>,
     ) -> Result<Exchange, Error> {
         let Some(access) = self.access.clone() else {
-            let text = "no request is sent while a plugin registers or makes tools; make it when a tool is called";
+            let text =
+                "no request is sent while a plugin registers or makes tools; make it when a tool is called";
             return Err(Error::InternalError(Some(text.to_owned())));
         };
         let (method, uri) = (request.method(), request.uri());

@@ -32,7 +32,8 @@ impl Default for SystemResolver {
 impl Resolver for SystemResolver {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, String>> {
         Box::pin(async move {
-            let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(|error| error.to_string())?;
+            let permit =
+                Arc::clone(&self.lookups).acquire_owned().await.map_err(|error| error.to_string())?;
             let host = host.to_owned();
             let lookup = tokio::task::spawn_blocking(move || {
                 // The port is of no use to a lookup, but the standard library wants one.

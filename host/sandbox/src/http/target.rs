@@ -18,7 +18,9 @@ const MAX_SHOWN_CHARS: usize = 100;
 pub(super) fn target(method: &Method, uri: &Uri) -> Result<Target, String> {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     if authority.contains('@') {
-        return Err("the URL has a user or a password before its host; send credentials in a header".to_owned());
+        return Err(
+            "the URL has a user or a password before its host; send credentials in a header".to_owned()
+        );
     }
     if authority.contains('*') {
         return Err("a `*` is no part of a host's name".to_owned());
@@ -41,9 +43,8 @@ pub(super) fn target(method: &Method, uri: &Uri) -> Result<Target, String> {
 /// number. No top-level domain is.
 fn is_number(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
-    let is_hexadecimal = last
-        .strip_prefix("0x")
-        .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let is_hexadecimal =
+        last.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
     is_hexadecimal || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -190,8 +190,16 @@ impl State {
     async fn write(&mut self, bucket: &Bucket, key: &str, value: Vec<u8>) -> Result<(), Error> {
         check_key(key)?;
         check_value(&value)?;
+        self.check_secrets(bucket, key.as_bytes())?;
+        self.check_secrets(bucket, &value)?;
         let written = bucket.values.set(&bucket.plugin, &bucket.name, key, value, bucket.max_bytes).await;
         written.map_err(|error| self.failed(bucket, &error))
+    }
+
+    /// Whether what is to be kept is without the values of secrets.
+    fn check_secrets(&mut self, bucket: &Bucket, kept: &[u8]) -> Result<(), Error> {
+        let found = bucket.secrets.found_in(kept);
+        found.map_or(Ok(()), |secret| Err(self.withheld(bucket.plugin.clone(), secret)))
     }
 
     async fn remove(&mut self, bucket: &Bucket, key: &str) -> Result<(), Error> {
@@ -202,6 +210,7 @@ impl State {
 
     async fn add(&mut self, bucket: &Bucket, key: &str, delta: u64) -> Result<u64, Error> {
         check_key(key)?;
+        self.check_secrets(bucket, key.as_bytes())?;
         let by = i64::try_from(delta)
             .map_err(|_| other(format_args!("{delta} is too much at once; numbers here have 63 bits")))?;
         let sum = bucket.values.increment(&bucket.plugin, &bucket.name, key, by, bucket.max_bytes).await;
