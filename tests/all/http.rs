@@ -234,6 +234,24 @@ async fn each_hop_of_a_redirect_is_judged_and_none_is_followed_by_the_host() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_plugins_own_credentials_stay_with_the_server_they_were_for() {
+    let server = Server::start();
+    let (web, port) = (granted(&server).await, server.port);
+    let (here, there) = (format!("http://api.example.test:{port}"), format!("http://127.0.0.1:{port}"));
+    let headers = json!({ "authorization": "Bearer mine", "x-api-key": "mine", "accept": "text/plain" });
+    for (target, is_same) in [("/ok".to_owned(), true), (format!("{there}/ok"), false)] {
+        let url = format!("{here}/redirect?{target}");
+        let outcome = fetch(&web, json!({ "url": url, "redirects": 1, "headers": headers })).await;
+        assert_eq!(text(&outcome), "200\nhello", "{}", end(&outcome));
+        let seen = server.seen().pop().unwrap();
+        for name in ["authorization", "x-api-key"] {
+            assert_eq!(!seen.header(name).is_empty(), is_same, "{target}: {seen:?}");
+        }
+        assert_eq!(seen.header("accept"), "text/plain");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn headers_that_route_or_frame_a_message_are_the_hosts() {
     let server = Server::start();
     let (web, port) = (granted(&server).await, server.port);
@@ -287,7 +305,7 @@ async fn bodies_obeyed_and_violated() {
     }
     let post =
         |bytes: usize| json!({ "url": format!("{here}/size"), "method": "POST", "body": "x".repeat(bytes) });
-    // Arguments of a call have a limit of their own, so a body at the limit is made elsewhere; see the sandbox's tests.
+    // Arguments of a call have a limit of their own, so that a larger body is tried in the sandbox's own tests.
     let outcome = fetch(&web, post(100_000)).await;
     assert_eq!(text(&outcome), "200\n100000", "{}", end(&outcome));
 }

@@ -118,9 +118,8 @@ async fn no_way_out_lets_a_value_through_and_each_attempt_is_on_record() {
         let attempts: Vec<_> =
             attempts.map(|reached| (reached.capability, reached.target.as_str())).collect();
         // A header that belongs to the host is refused by its name, before anybody looks at its value.
-        let is_noted = attempts.iter().any(|(capability, target)| {
-            *capability == "secret" && target.contains("token") && !target.contains("other.test:443")
-        });
+        let is_noted =
+            attempts.iter().any(|(capability, target)| *capability == "secret" && target.contains("token"));
         assert!(is_noted || *way == "own-header", "{way} {to}: {:?}", outcome.receipt.reached);
         let targets: Vec<_> = attempts.iter().map(|(_, target)| *target).collect();
         eprintln!("{way:16} {:16} {}", outcome.kind.as_str(), targets.join("; "));

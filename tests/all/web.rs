@@ -255,7 +255,6 @@ impl Resolver for Names {
 pub(crate) struct Web {
     pub(crate) names: Names,
     pub(crate) store: MemoryStore,
-    pub(crate) sandbox: Sandbox,
     pub(crate) surface: Surface,
     _folder: tempfile::TempDir,
 }
@@ -276,11 +275,11 @@ pub(crate) async fn web(
         resolver: Arc::new(names.clone()),
         ..SandboxConfig::default()
     });
-    let (sandbox, store) = (sandbox.unwrap(), MemoryStore::default());
+    let store = MemoryStore::default();
     let written = format!("[plugins.entries.{sample}.grants]\n{grants}\n");
     let config = Config::from_toml(written.as_bytes(), &folder.path().join("airlock.toml")).unwrap();
     let builder = Host::builder()
-        .sandbox(sandbox.clone())
+        .sandbox(sandbox.unwrap())
         .load_patience(Duration::from_secs(100))
         .plugin_root(root(folder.path()))
         .config(config)
@@ -289,7 +288,7 @@ pub(crate) async fn web(
     let host = also(builder).build().await.unwrap();
     assert!(host.diagnostics().is_empty(), "{:?}", host.diagnostics());
     let surface = host.assemble(RunContext::new("tester")).await;
-    Web { names, store, sandbox, surface, _folder: folder }
+    Web { names, store, surface, _folder: folder }
 }
 
 /// Changes what a package asks for.

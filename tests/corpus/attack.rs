@@ -114,6 +114,14 @@ impl Attack {
         self
     }
 
+    /// The same with permissions in the manifest.
+    pub(crate) fn asking(mut self, permissions: Value) -> Self {
+        if let Source::Made { manifest, .. } = &mut self.source {
+            manifest["permissions"] = permissions;
+        }
+        self
+    }
+
     /// The same with another limit in the manifest.
     pub(crate) fn limited(mut self, limit: &str, value: u64) -> Self {
         if let Source::Made { manifest, .. } = &mut self.source {

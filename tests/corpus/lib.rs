@@ -19,6 +19,7 @@ mod imports;
 pub mod load;
 mod loading;
 mod memory;
+mod reach;
 
 // What tries it: components that no toolchain would write.
 mod guest;
@@ -43,6 +44,7 @@ pub fn attacks() -> Vec<Attack> {
         answers::attacks(),
         loading::attacks(),
         imports::attacks(),
+        reach::attacks(),
     ]
     .concat()
 }

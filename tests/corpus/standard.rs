@@ -47,6 +47,32 @@ package wasi:random@0.2.6 {
     interface random { get-random-bytes: func(len: u64) -> list<u8>; }
     interface insecure { get-insecure-random-bytes: func(len: u64) -> list<u8>; }
 }
+package wasi:http@0.2.6 {
+    interface types {
+        variant header-error { invalid-syntax, forbidden, immutable }
+        resource fields {
+            constructor();
+            from-list: static func(entries: list<tuple<string, list<u8>>>) -> result<fields, header-error>;
+            append: func(name: string, value: list<u8>) -> result<_, header-error>;
+        }
+        resource outgoing-request { constructor(headers: fields); }
+    }
+}
+package wasi:keyvalue@0.2.0-draft {
+    interface store {
+        variant error { no-such-store, access-denied, other(string) }
+        resource bucket {
+            get: func(key: string) -> result<option<list<u8>>, error>;
+            set: func(key: string, value: list<u8>) -> result<_, error>;
+        }
+        open: func(identifier: string) -> result<bucket, error>;
+    }
+    interface batch {
+        use store.{bucket, error};
+        get-many: func(bucket: borrow<bucket>, keys: list<string>)
+            -> result<list<option<tuple<string, list<u8>>>>, error>;
+    }
+}
 package wasi:sockets@0.2.6 {
     interface network {
         enum error-code { unknown, access-denied, not-supported, invalid-argument, out-of-memory, timeout,

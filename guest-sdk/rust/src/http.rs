@@ -1,5 +1,5 @@
-//! Requests to others: a method and a URL enter, a whole response leaves. It follows no redirect, and it never sees a secret:
-//! the host adds those to the request on its way.
+//! Requests to others: a method and a URL enter, a whole response leaves. It follows redirects only if asked to, and it never
+//! sees a secret: the host adds those to the request on its way.
 //!
 //! ```
 //! # use airlock_plugin::prelude::*;
@@ -12,7 +12,7 @@
 //!     Ok(response.text()?.to_owned())
 //! }
 //! # use airlock_plugin::http::{Response, answer_next};
-//! # answer_next(Response { status: 200, headers: Vec::new(), body: b"fine".to_vec() });
+//! # answer_next(Response { status: 200, body: b"fine".to_vec(), ..Response::default() });
 //! # assert_eq!(airlock_plugin::testing::call::<status>(Default::default()).unwrap().text(), "fine");
 //! ```
 //!
@@ -24,6 +24,7 @@
 mod component;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
+mod redirect;
 
 use std::fmt;
 
@@ -44,13 +45,16 @@ pub struct Request {
     url: String,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
+    redirects: u8,
 }
 
 /// What came back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Response {
-    /// The status, such as 200. A redirect is not followed; its target is in the header `location`.
+    /// The status, such as 200. The target of a redirect that was not followed is in the header `location`.
     pub status: u16,
+    /// The URL that answered, after redirects.
+    pub url: String,
     /// Headers, names in lower case.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body, all of it.
@@ -60,7 +64,7 @@ pub struct Response {
 impl Request {
     /// A request with any method.
     pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { method: method.into(), url: url.into(), headers: Vec::new(), body: None }
+        Self { method: method.into(), url: url.into(), headers: Vec::new(), body: None, redirects: 0 }
     }
 
     /// A `GET`.
@@ -87,13 +91,27 @@ impl Request {
         self
     }
 
+    /// Follows so many redirects at most; by default none. Each is a request of its own, which the host judges anew. To
+    /// another server only headers go along that cannot be a credential.
+    #[must_use]
+    pub fn redirects(mut self, most: u8) -> Self {
+        self.redirects = most;
+        self
+    }
+
     /// Sends it and reads the whole response. A status that speaks of an error is a response too.
     ///
     /// # Errors
     ///
     /// If the host refuses the request, the server cannot be reached, or the response breaks off.
-    pub fn send(self) -> Result<Response, HttpError> {
-        host::send(&self)
+    pub fn send(mut self) -> Result<Response, HttpError> {
+        loop {
+            let response = host::send(&self)?;
+            match redirect::next(&self, &response) {
+                Some(next) if self.redirects > 0 => self = Self { redirects: self.redirects - 1, ..next },
+                _ => return Ok(Response { url: self.url, ..response }),
+            }
+        }
     }
 }
 
@@ -165,7 +183,7 @@ mod tests {
         answer_next(Response {
             status: 404,
             headers: vec![("a".to_owned(), b"b".to_vec())],
-            body: Vec::new(),
+            ..Response::default()
         });
         let response = Request::post("https://a.b", "x").header("c", "d").send().unwrap();
         assert_eq!((response.status, response.header("A")), (404, Some("b")));

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use airlock_plugin::http::Request;
-use airlock_plugin::http::Response;
 use airlock_plugin::prelude::*;
 
 /// Redirects of one call, at most: a call may send 16 requests.
@@ -39,47 +38,24 @@ struct Answer {
 /// Requests a URL and returns its status and text.
 #[tool(title = "Fetch a URL")]
 fn fetch(wanted: Wanted) -> Result<Output<Answer>, ToolError> {
-    let mut url = wanted.url;
     let method = wanted.method.unwrap_or_else(|| "GET".to_owned());
-    let mut redirects = wanted.redirects.min(MAX_REDIRECTS);
-    loop {
-        let mut request = Request::new(&method, &url);
-        for (name, value) in &wanted.headers {
-            request = request.header(name, value);
-        }
-        if let Some(body) = &wanted.body {
-            request = request.body(body.as_bytes());
-        }
-        let response = request.send()?;
-        match target(&url, &response) {
-            Some(next) if redirects > 0 => {
-                redirects -= 1;
-                url = next;
-            }
-            _ => {
-                let answer = Answer { status: response.status, url, bytes: response.body.len() };
-                return Ok(Output::new(format!("{}\n{}", response.status, response.text()?), answer));
-            }
-        }
+    let mut request = Request::new(method, wanted.url).redirects(wanted.redirects.min(MAX_REDIRECTS));
+    for (name, value) in wanted.headers {
+        request = request.header(name, value);
     }
-}
-
-/// Where a redirect leads.
-fn target(url: &str, response: &Response) -> Option<String> {
-    let location = response.header("location").filter(|_| (300..400).contains(&response.status))?;
-    if location.contains("://") {
-        return Some(location.to_owned());
+    if let Some(body) = wanted.body {
+        request = request.body(body);
     }
-    // Everything up to the path, then the new path.
-    let start = url.find("://")? + 3;
-    let host = url.get(start..)?.find(['/', '?']).map_or(url.len(), |end| start + end);
-    Some(format!("{}{location}", url.get(..host)?))
+    let response = request.send()?;
+    let text = format!("{}\n{}", response.status, response.text()?);
+    Ok(Output::new(text, Answer { status: response.status, bytes: response.body.len(), url: response.url }))
 }
 
 plugin!(tools: [fetch]);
 
 #[cfg(test)]
 mod tests {
+    use airlock_plugin::http::Response;
     use airlock_plugin::http::answer_next;
     use airlock_plugin::serde_json::json;
     use airlock_plugin::testing;
@@ -96,13 +72,13 @@ mod tests {
         let redirect = || Response {
             status: 302,
             headers: vec![("location".to_owned(), b"/b".to_vec())],
-            body: Vec::new(),
+            ..Response::default()
         };
         answer_next(redirect());
         let result = testing::call::<fetch>(json!({ "url": "https://api.example.org/a" })).unwrap();
         assert_eq!(result.text(), "302\n");
         answer_next(redirect());
-        answer_next(Response { status: 200, headers: Vec::new(), body: b"here".to_vec() });
+        answer_next(Response { status: 200, body: b"here".to_vec(), ..Response::default() });
         let arguments = json!({ "url": "https://api.example.org/a", "redirects": 1 });
         let result = testing::call::<fetch>(arguments).unwrap();
         assert_eq!(result.text(), "200\nhere");

@@ -82,7 +82,7 @@ fn read(response: &IncomingResponse) -> Result<Response, HttpError> {
     }
     drop(stream);
     drop(IncomingBody::finish(incoming));
-    Ok(Response { status, headers, body })
+    Ok(Response { status, headers, body, ..Response::default() })
 }
 
 fn method(name: &str) -> Method {

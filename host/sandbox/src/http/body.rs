@@ -287,6 +287,33 @@ mod tests {
         }
     }
 
+    /// What comes out of a body of so many bytes, whose pieces are of another size.
+    async fn through(way: Way, bytes: u64) -> Result<u64, Error> {
+        use http_body_util::{BodyExt as _, StreamBody};
+        let piece = Bytes::from(vec![b'x'; 60_000]);
+        let (whole, rest) = (bytes / 60_000, usize::try_from(bytes % 60_000).unwrap());
+        let pieces = (0..whole).map(|_| piece.clone()).chain([piece.slice(..rest)]).collect::<Vec<_>>();
+        let pieces = pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
+        let inner = StreamBody::new(futures_util::stream::iter(pieces)).boxed_unsync();
+        let plugin = airlock_core::PluginId::parse("fetch").unwrap();
+        let attempt = Attempt::begin(&Arc::default(), &plugin, "GET".to_owned());
+        let secrets = Arc::new(Secrets::from_values([("token", "token-0123456789")]));
+        let mut body = Guarded::new(inner, way, secrets, attempt);
+        let mut passed = 0;
+        while let Some(frame) = body.frame().await {
+            passed += frame?.into_data().map_or(0, |data| data.len() as u64);
+        }
+        Ok(passed)
+    }
+
+    #[tokio::test]
+    async fn sizes_obeyed_and_violated() {
+        for way in [Way::Out, Way::In] {
+            assert_eq!(through(way, way.limit()).await.unwrap(), way.limit());
+            assert!(through(way, way.limit() + 1).await.is_err());
+        }
+    }
+
     #[test]
     fn what_has_no_secret_passes_whole() {
         let secrets = Arc::new(Secrets::from_values([("token", "token-0123456789")]));
