@@ -157,7 +157,7 @@ async fn nothing_forbidden_is_reached_and_everything_allowed_is() {
     let (mut accepted, mut kept_out) = (0, 0);
     for row in ROWS {
         let url = row.url.replace("PORT", &port.to_string());
-        let host = url.split(['/', ':', '@']).filter(|part| part.contains("test")).next_back().unwrap_or("");
+        let host = url.split(['/', ':', '@']).rfind(|part| part.contains("test")).unwrap_or("");
         web.names.set(host.to_ascii_lowercase().trim_end_matches('.'), &[row.addresses]);
         let before = server.seen().len();
         let outcome = fetch(&web, json!({ "url": url })).await;

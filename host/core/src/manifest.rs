@@ -320,7 +320,7 @@ mod tests {
         check(
             "\"path\": \"workspace\"",
             "\"path\": \"/etc\"",
-            "43:29 `permissions.filesystem[0].path`: unknown value `/etc` | the values are `workspace`",
+            "43:30 `permissions.filesystem[0].path`: unknown value `/etc` | one of `workspace`",
         );
         check(
             "20000",

@@ -35,7 +35,7 @@ fn shelf_list(shelf: Shelf) -> Result<String, ToolError> {
     for entry in entries {
         let entry = entry.map_err(|error| unreadable(&place, &error))?;
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        lines.push(format!("{}{}", entry.file_name().display(), if is_folder { "/" } else { "" }));
+        lines.push(format!("{}{}", entry.file_name().to_string_lossy(), if is_folder { "/" } else { "" }));
     }
     lines.sort();
     Ok(if lines.is_empty() { "nothing is there".to_owned() } else { lines.join("\n") })

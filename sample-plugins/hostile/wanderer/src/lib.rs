@@ -47,7 +47,8 @@ fn perform(attempt: &Attempt) -> io::Result<String> {
             file.write_all(other.as_bytes()).map(|()| "appended".to_owned())
         }
         "list" => {
-            let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().display().to_string()));
+            let names =
+                fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
             let mut names = names.collect::<io::Result<Vec<_>>>()?;
             names.sort();
             Ok(names.join(" "))
