@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use airlock_core::{Call, CallKind, Limits, Outcome};
+use airlock_core::{AuditKind, Call, CallKind, Config, Limits, Outcome, RunContext};
 use serde_json::{Value, json};
 
 use crate::support::{call, end, text};
@@ -92,6 +92,7 @@ const ROWS: &[Row] = &[
     refused("http://ungranted.test:PORT/ok", &["127.0.0.1"], "nobody granted `fetch` requests to"),
     refused("http://localhost:PORT/ok", &["127.0.0.1"], "does not ask for"),
     refused("ftp://api.example.test:PORT/ok", &["127.0.0.1"], "is none of `https` and `http`"),
+    refused("http://[0:0::0:1]:PORT/ok", &[], "does not ask for"),
     refused("file://api.example.test/etc/passwd", &[], "is none of `https` and `http`"),
     // Who is the host here?
     refused("http://user@api.example.test:PORT/ok", &["127.0.0.1"], "a user or a password"),
@@ -267,6 +268,48 @@ async fn headers_that_route_or_frame_a_message_are_the_hosts() {
         );
     }
     assert!(server.seen().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_reached_for_is_on_record_however_the_call_ends() {
+    let server = Server::start();
+    let (web, port) = (granted(&server).await, server.port);
+    let target = format!("GET http://127.0.0.1:{port}");
+    let silent = || Call::new("fetch", json!({ "url": format!("http://127.0.0.1:{port}/silent") }));
+    let token = tokio_util::sync::CancellationToken::new();
+    let cancel = async {
+        while server.seen().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        token.cancel();
+    };
+    let (outcome, ()) = tokio::join!(web.surface.call(silent().cancellation(token.clone())), cancel);
+    assert_eq!(outcome.kind, CallKind::Cancelled);
+    assert_eq!(reached(&outcome), (target, true, String::new()));
+    drop(tokio::time::timeout(Duration::from_millis(200), web.surface.call(silent())).await);
+    let row = web.store.rows().pop().unwrap();
+    assert!(row.body.contains("\"capability\":\"network\"") && !row.body.contains("127.0.0.1"), "{row:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grant_that_came_later_makes_a_call_one_with_side_effects() {
+    let server = Server::start();
+    let here = format!("http://127.0.0.1:{}", server.port);
+    let permissions = json!({ "network": [{ "host": here }] });
+    let mut web = web("fetch", &permissions, "", &[], |builder| builder).await;
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(web.manifest()).unwrap()).unwrap();
+    manifest["toolMetadata"] = json!({ "fetch": { "sideEffecting": false } });
+    std::fs::write(web.manifest(), manifest.to_string()).unwrap();
+    web.host.reload(Config::default()).unwrap();
+    web.surface = web.host.assemble(RunContext::new("tester")).await;
+    let url = json!({ "url": format!("{here}/ok") });
+    assert_eq!(fetch(&web, url.clone()).await.kind, CallKind::Failed);
+    let started = || web.store.rows().iter().filter(|row| row.kind == AuditKind::Started).count();
+    assert_eq!(started(), 0);
+    let written = format!("[plugins.entries.fetch.grants]\nnetwork = [\"{here}\"]\n");
+    web.host.reload(Config::from_toml(written.as_bytes(), "airlock.toml".as_ref()).unwrap()).unwrap();
+    let outcome = fetch(&web, url).await;
+    assert_eq!((outcome.kind, started()), (CallKind::Completed, 1), "{}", end(&outcome));
 }
 
 /// What a server does, and what the record says about it. The call's deadline is far away.

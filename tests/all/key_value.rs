@@ -133,7 +133,7 @@ async fn key_bucket_value_and_number_lengths_obeyed_and_violated() {
             { "verb": "open", "bucket": "b".repeat(64) },
             { "verb": "open", "bucket": "b".repeat(65) },
             { "verb": "get", "bucket": "b", "key_bytes": 4_000 },
-            { "verb": "set", "bucket": "b", "key": "n", "value": i64::MAX.to_string() },
+            { "verb": "set", "bucket": "b", "key": "n", "value": u64::MAX.to_string() },
             { "verb": "increment", "bucket": "b", "key": "n" },
             { "verb": "get", "bucket": "b", "key": "n" },
             { "verb": "set", "bucket": "b", "key": "n", "value": "-3" },
@@ -154,10 +154,10 @@ async fn key_bucket_value_and_number_lengths_obeyed_and_violated() {
             "error: the name of a bucket has 65 bytes, the limit is 64",
             "error: a key has 4000 bytes, the limit is 512",
             "set",
-            "error: the value is no whole number of 64 bits, or the sum is none",
-            "9223372036854775807",
+            "error: the value is no whole number of 64 bits without a sign, or the sum is none",
+            "18446744073709551615",
             "set",
-            "error: the sum, -2, is kept; this interface cannot give a negative one",
+            "error: the value is no whole number of 64 bits without a sign, or the sum is none",
             "set",
         ]
     );

@@ -95,6 +95,7 @@ const WAYS: &[(&str, &str)] = &[
     ("hook", ""),
     ("url", "OWN/ok"),
     ("url", "OTHER/ok"),
+    ("method", "OTHER/ok"),
     ("host", ""),
     ("header", "OTHER/ok"),
     ("own-header", "OTHER/ok"),
@@ -111,8 +112,9 @@ async fn no_way_out_lets_a_value_through_and_each_attempt_is_on_record() {
         let before = setting.server.seen().len();
         let (outcome, left) = setting.leak("/backwards", way, to).await;
         // Else the plugin had nothing to leak.
-        let seen = setting.server.seen();
-        assert_eq!(seen[before].header("authorization"), format!("Bearer {VALUE}"), "{way}");
+        let sent = format!("Bearer {VALUE}");
+        let is_sent = setting.server.seen()[before..].iter().any(|seen| seen.header("authorization") == sent);
+        assert!(is_sent, "{way}");
         assert!(!left.iter().any(|text| holds(text)), "{way} {to}: {left:?}");
         let attempts = outcome.receipt.reached.iter().filter(|reached| !reached.allowed);
         let attempts: Vec<_> =
@@ -151,6 +153,26 @@ async fn what_is_withheld_ends_the_call_and_what_is_cleaned_does_not() {
     assert_eq!(outcome.kind, CallKind::Blocked, "a handler that leaks has failed, and its gate is closed");
     let (outcome, _) = setting.leak("/backwards", "panic", "").await;
     assert!(outcome.error.unwrap().detail.unwrap().contains("cannot use [the secret token]"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_not_granted_shows_no_value_either() {
+    let server = Server::start();
+    let own = format!("http://127.0.0.1:{}", server.port);
+    let permissions = json!({
+        "network": [{ "host": own }],
+        "keyValue": { "maxBytes": 65_536 },
+        "secrets": [
+            { "name": "token", "host": "127.0.0.1", "header": "authorization", "value": "Bearer {secret}" },
+        ],
+    });
+    let grants = format!("network = [\"{own}\"]\nsecrets = [\"token\"]");
+    let web = web("leaky", &permissions, &grants, &[("token", VALUE)], |builder| builder).await;
+    let arguments = json!({ "url": format!("{own}/backwards"), "way": "bucket" }).to_string();
+    let outcome = call(&web.surface, "leak", &arguments).await;
+    assert!(!holds(&format!("{outcome:?}")), "{outcome:?}");
+    assert!(web.store.rows().iter().all(|row| !holds(&row.body)));
+    assert!(format!("{:?}", outcome.receipt.reached).contains("token in its key-value store"), "{outcome:?}");
 }
 
 /// Answers of a server that was sent the secret, and gives it back.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use airlock_core::{
     Answer, BoundDescriptor, Content, Diagnostic, Digest, Exposure, Handled, Handling, HookOutcome,
     Invocation, Invoked, Limits, LoadRequest, Materialisation, Materialised, NativeCall, NativeTool, Plugin,
-    Registered, Registrar, Sandbox, ToolDescriptor, ToolError, ToolMetadata, ToolResult, Traces, Usage,
+    Registered, Registrar, Sandbox, ToolDescriptor, ToolError, ToolMetadata, ToolResult, Usage,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -91,19 +91,13 @@ impl Plugin for Script {
     }
 
     fn handle(&self, _request: Handling) -> BoxFuture<'_, Handled> {
-        Box::pin(async {
-            Handled { end: Ok(Ok(HookOutcome::None)), usage: Usage::default(), traces: Traces::default() }
-        })
+        Box::pin(async { Handled { end: Ok(Ok(HookOutcome::None)), usage: Usage::default() } })
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Invoked> {
         Box::pin(async move {
             let content = vec![Content::text(invocation.tool.to_string())];
-            Invoked {
-                end: Ok(Answer::Result { content, details: None }),
-                usage: Usage::default(),
-                traces: Traces::default(),
-            }
+            Invoked { end: Ok(Answer::Result { content, details: None }), usage: Usage::default() }
         })
     }
 }

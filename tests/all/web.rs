@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -255,8 +255,16 @@ impl Resolver for Names {
 pub(crate) struct Web {
     pub(crate) names: Names,
     pub(crate) store: MemoryStore,
+    pub(crate) host: Host,
     pub(crate) surface: Surface,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
+}
+
+impl Web {
+    /// The plugin's manifest.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        fs::read_dir(self.folder.path()).unwrap().next().unwrap().unwrap().path().join("airlock.plugin.json")
+    }
 }
 
 /// Installs `sample` with these permissions and grants, and with secrets by name and value.
@@ -288,7 +296,7 @@ pub(crate) async fn web(
     let host = also(builder).build().await.unwrap();
     assert!(host.diagnostics().is_empty(), "{:?}", host.diagnostics());
     let surface = host.assemble(RunContext::new("tester")).await;
-    Web { names, store, surface, _folder: folder }
+    Web { names, store, host, surface, folder }
 }
 
 /// Changes what a package asks for.

@@ -113,6 +113,17 @@ fn show(outcome: &Outcome) -> std::io::Result<()> {
         let pretty = serde_json::to_string_pretty(details).unwrap_or_default();
         writeln!(output, "\n{STRONG}details{STRONG:#} {}", text::escape(&pretty))?;
     }
+    let reached = &outcome.receipt.reached;
+    if !reached.is_empty() {
+        writeln!(output, "\n{STRONG}reached for{STRONG:#}")?;
+    }
+    for one in reached {
+        let (style, mark) = if one.allowed { (GOOD, "✓") } else { (ERROR, "✗") };
+        writeln!(output, "  {style}{mark}{style:#} {:10}  {}", one.capability, one.target)?;
+        if let Some(reason) = &one.reason {
+            writeln!(output, "    {FAINT}{reason}{FAINT:#}")?;
+        }
+    }
     writeln!(output, "\n{}", receipt_line(outcome))
 }
 

@@ -4,13 +4,21 @@ use std::io::{self, Write};
 
 use airlock_core::{Capabilities, FileAccess, Permissions, Refusal, Target, text};
 
-use crate::page::{self, ERROR, FAINT, GOOD};
+use crate::page::{self, ERROR, FAINT, GOOD, WARNING};
 
 /// One request, and why it is not in force.
 struct Line {
     capability: &'static str,
     target: String,
     refusal: Option<Refusal>,
+    /// What of it is in force all the same; empty for nothing.
+    part: String,
+}
+
+impl Line {
+    fn new(capability: &'static str, target: String, refusal: Option<Refusal>, part: &str) -> Self {
+        Self { capability, target, refusal, part: part.to_owned() }
+    }
 }
 
 /// Writes the requests of one plugin.
@@ -24,9 +32,16 @@ pub(crate) fn show(
         return writeln!(output, "\n{FAINT}asks for nothing outside its sandbox{FAINT:#}");
     }
     writeln!(output, "\nasks for")?;
-    for Line { capability, target, refusal } in lines {
-        let (style, mark) = if refusal.is_some() { (ERROR, "✗") } else { (GOOD, "✓") };
+    for Line { capability, target, refusal, part } in lines {
+        let (style, mark) = match &refusal {
+            None => (GOOD, "✓"),
+            Some(_) if part.is_empty() => (ERROR, "✗"),
+            Some(_) => (WARNING, "~"),
+        };
         writeln!(output, "  {style}{mark}{style:#} {capability:10}  {}", text::single_line(&target))?;
+        if refusal.is_some() && !part.is_empty() {
+            writeln!(output, "    {FAINT}in force: {}{FAINT:#}", text::single_line(&part))?;
+        }
         if let Some(refusal) = refusal {
             writeln!(output, "    {FAINT}{}{FAINT:#}", text::single_line(&refusal.to_string()))?;
         }
@@ -35,6 +50,7 @@ pub(crate) fn show(
 }
 
 fn lines(asked: &Permissions, capabilities: &Capabilities) -> Vec<Line> {
+    let effective = capabilities.effective();
     let network = asked.network.iter().map(|request| {
         let endpoint = &request.endpoint;
         let target = |method: &String| Target {
@@ -45,26 +61,26 @@ fn lines(asked: &Permissions, capabilities: &Capabilities) -> Vec<Line> {
         };
         let refused =
             request.methods.iter().find_map(|method| capabilities.network.allows(&target(method)).err());
-        Line {
-            capability: "network",
-            target: format!("{} {endpoint}", request.methods.join(", ")),
-            refusal: refused,
-        }
+        let granted = effective.network.iter().filter(|granted| endpoint.covers(&granted.endpoint));
+        let part = granted.map(|granted| granted.endpoint.to_string()).collect::<Vec<_>>().join(", ");
+        let target = format!("{} {endpoint}", request.methods.join(", "));
+        Line::new("network", target, refused, &part)
     });
-    let secrets = asked.secrets.iter().map(|secret| Line {
-        capability: "secret",
-        target: format!("{} in `{}` of {}", secret.name, secret.header, secret.host),
-        refusal: capabilities.secrets.allows(&secret.name).err(),
+    let secrets = asked.secrets.iter().map(|secret| {
+        let target = format!("{} in `{}` of {}", secret.name, secret.header, secret.host);
+        Line::new("secret", target, capabilities.secrets.allows(&secret.name).err(), "")
     });
-    let key_value = asked.key_value.iter().map(|store| Line {
-        capability: "key-value",
-        target: format!("a store of {}", page::bytes(store.max_bytes.get())),
-        refusal: capabilities.key_value.allows().err(),
+    let key_value = asked.key_value.iter().map(|store| {
+        let allowed = capabilities.key_value.allows();
+        let bytes = allowed.as_ref().map_or(store.max_bytes.get(), |bytes| *bytes);
+        Line::new("key-value", format!("a store of {}", page::bytes(bytes)), allowed.err(), "")
     });
     let filesystem = asked.filesystem.iter().map(|folder| {
         let access = if folder.access == FileAccess::Write { "write" } else { "read" };
         let refusal = capabilities.filesystem.allows(&folder.path, folder.access).err();
-        Line { capability: "filesystem", target: format!("{access} {}", folder.path), refusal }
+        let may_read = effective.filesystem.iter().any(|granted| granted.path == folder.path);
+        let part = if may_read { "read" } else { "" };
+        Line::new("filesystem", format!("{access} {}", folder.path), refusal, part)
     });
     network.chain(secrets).chain(key_value).chain(filesystem).collect()
 }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hooks::ToolAttempt;
 use crate::id::CallId;
-use crate::plugin::{ProgressSink, Traces};
+use crate::plugin::ProgressSink;
 use crate::surface::{ExposedTool, Surface};
 
 pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver};
@@ -165,13 +165,13 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     ledger.know(&identity.id, &identity.tool, identity.owner.as_deref(), &identity.arguments);
     let exposed = accepted.as_ref().ok().map(|accepted| accepted.exposed);
     let written = is_loop_protected.then(|| identity.arguments.clone());
-    let (mut asks, mut traces) = (Vec::new(), Traces::default());
+    let mut asks = Vec::new();
     let gates = async {
         let call = accepted.map_err(Box::new)?;
         let call = stale::still_allowed(surface, call, &mut trail)?;
         let call = if is_loop_protected { repetition::judge(surface, call, &mut trail)? } else { call };
         let call = trusted::judge(surface, call, &mut asks, &mut trail).await?;
-        let call = before::ask(surface, &guards, call, &mut asks, &mut traces, &mut trail).await?;
+        let call = before::ask(surface, &guards, call, &mut asks, &mut ledger.witnesses, &mut trail).await?;
         if call.arguments != identity.arguments {
             identity.arguments.clone_from(&call.arguments);
         }
@@ -180,13 +180,11 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     let gates = host.closing().run_until_cancelled(cancellation.run_until_cancelled(gates));
     let admitted = gates.await.flatten();
     let admitted = admitted.unwrap_or_else(|| Err(Box::new(Executed::cancelled(surface, &identity.tool))));
-    let mut executed = match admitted {
+    let executed = match admitted {
         Ok(admitted) if is_dry => execute::not_run(&admitted, &mut trail),
         Ok(admitted) => execute::execute(surface, admitted, &mut ledger, &cancellation, &mut trail).await,
         Err(refusal) => *refusal,
     };
-    traces.extend(std::mem::take(&mut executed.traces));
-    executed.traces = traces;
     ledger.is_dry = is_dry;
     // Nothing happened in a dry run, so that nobody is told.
     if let Some(exposed) = exposed.filter(|_| !is_dry) {

@@ -19,13 +19,14 @@ use serde::Serialize;
 use crate::config::PluginEntry;
 use crate::id::PluginId;
 use crate::manifest::{FilesystemRequest, Manifest, NetworkRequest, SecretRequest};
+use crate::text;
 
 pub use filesystem::FilesystemCapability;
 pub use key_value::{KeyValue, KeyValueCapability, KeyValueError, MAX_KEY_BYTES, MAX_KEYS, sum};
 pub use memory::MemoryKeyValue;
 pub use network::{NetworkCapability, Target};
 pub use secrets::{Secret, SecretCapability, Secrets};
-pub(crate) use withhold::{execute, handle};
+pub(crate) use withhold::{Witnesses, execute, handle};
 
 /// All capabilities of one plugin.
 #[derive(Debug, Clone)]
@@ -138,6 +139,7 @@ pub struct Access {
 /// Something that a guest reached for, and what came of it, for receipts and the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Reached {
     /// Who reached.
     pub plugin: PluginId,
@@ -150,4 +152,45 @@ pub struct Reached {
     /// Why not, or what happened to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Longest target on record, in characters: a method, a scheme, a host of 253 and a port.
+const MAX_TARGET_CHARS: usize = 300;
+
+/// Longest reason on record, in characters: a refusal with two names of hosts in it.
+const MAX_REASON_CHARS: usize = 600;
+
+impl Reached {
+    /// Something that was let through so far, on one line of bounded length.
+    pub fn new(plugin: &PluginId, capability: &'static str, target: &str) -> Self {
+        let target = bounded(target, MAX_TARGET_CHARS);
+        Self { plugin: plugin.clone(), capability, target, allowed: true, reason: None }
+    }
+
+    /// The same, refused.
+    #[must_use]
+    pub fn refused(mut self, reason: &str) -> Self {
+        self.allowed = false;
+        self.say(reason);
+        self
+    }
+
+    /// The same without words that may come from a call's arguments.
+    pub(crate) fn in_private(&self) -> Self {
+        let target = "[left out: it may quote the call's arguments]".to_owned();
+        Self { plugin: self.plugin.clone(), target, reason: None, ..*self }
+    }
+
+    /// Adds what came of it.
+    pub fn say(&mut self, reason: &str) {
+        let reason = match self.reason.take() {
+            Some(before) => format!("{before}; {reason}"),
+            None => reason.to_owned(),
+        };
+        self.reason = Some(bounded(&reason, MAX_REASON_CHARS));
+    }
+}
+
+fn bounded(text: &str, chars: usize) -> String {
+    text::single_line(&text::shorten(text, chars)).into_owned()
 }

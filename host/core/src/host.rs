@@ -82,7 +82,7 @@ struct Parts {
     policies: Vec<Arc<dyn TrustedPolicy>>,
     approver: Option<Arc<dyn Approver>>,
     store: Arc<dyn Store>,
-    secrets: Arc<Secrets>,
+    secrets: RwLock<Arc<Secrets>>,
     key_value: Arc<dyn KeyValue>,
     log: LogSink,
     limits: Option<Limits>,
@@ -139,6 +139,10 @@ pub(crate) struct NativeRegistration {
 }
 
 impl Parts {
+    fn secrets(&self) -> Arc<Secrets> {
+        Arc::clone(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Reads the roots and settles the catalogue. Plugins that did not change stay loaded.
     fn snapshot(&self, config: Config, previous: Option<&Snapshot>) -> Result<Snapshot, Error> {
         let limits = self.limits.unwrap_or_else(|| config.limits());
@@ -151,9 +155,11 @@ impl Parts {
         );
         let names: Vec<ToolName> = self.natives.iter().map(|native| native.tool.name.clone()).collect();
         let (packages, mut diagnostics) = discover(&roots);
-        diagnostics.extend_from_slice(self.secrets.findings());
+        let secrets = self.secrets();
+        diagnostics.extend_from_slice(secrets.findings());
+        diagnostics.extend(secrets.forgotten(&config));
         let catalogue =
-            Catalogue::build(packages, diagnostics, &names, &config, self.configuration, &self.secrets);
+            Catalogue::build(packages, diagnostics, &names, &config, self.configuration, &secrets);
         let (sandbox, clock) = (Arc::clone(&self.sandbox), Arc::clone(&self.clock));
         let loader = Loader::new(
             &catalogue,
@@ -245,9 +251,14 @@ impl Shared {
         let capabilities = self.current().capabilities(plugin).cloned();
         Access {
             capabilities: capabilities.unwrap_or_else(|| Arc::new(Capabilities::none(plugin))),
-            secrets: Arc::clone(&self.parts.secrets),
+            secrets: self.secrets(),
             key_value: Arc::clone(&self.parts.key_value),
         }
+    }
+
+    /// The values of secrets as they are now.
+    pub(crate) fn secrets(&self) -> Arc<Secrets> {
+        self.parts.secrets()
     }
 
     /// Where handlers log that no call waits for.
@@ -391,6 +402,8 @@ impl Host {
     ///
     /// # Errors
     /// If a limit makes no sense, or the policy names a profile or group that does not exist.
+    ///
+    /// Values of secrets stay as they are; [`Self::replace_secrets`] changes them, and goes first.
     pub fn reload(&self, config: Config) -> Result<(), Error> {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         let next = Arc::new(self.0.parts.snapshot(config, Some(&current))?);
@@ -410,6 +423,13 @@ impl Host {
             let _ = host.store().write_durably(row).await;
         });
         Ok(())
+    }
+
+    /// Puts other values of secrets in force, from the next call on: one of them was changed, or the configuration names
+    /// another. What they are to be held against, such as plugins' configurations, is looked at by the next
+    /// [`Self::reload`].
+    pub fn replace_secrets(&self, secrets: Secrets) {
+        *self.0.parts.secrets.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(secrets);
     }
 }
 

@@ -103,13 +103,13 @@ pub use manifest::{
     Activation, Code as ManifestCode, Concurrency, Contracts, Deferral, Endpoint, FileAccess,
     FilesystemRequest, HookContract, HostPattern, JsonPointer, KeyValueRequest, MANIFEST_FILE,
     MAX_MANIFEST_BYTES, Manifest, NetworkRequest, PackagePath, Permissions, Scheme, SecretRequest,
-    ToolMetadata, World,
+    ToolMetadata, World, is_reserved_header,
 };
 pub use native::{Binding, NativeCall, NativeTool};
 pub use plugin::{
     Answer, Bound, BoundDescriptor, Handled, Handling, Invocation, Invoked, LoadRequest, LogLevel, LogLine,
     LogSink, Materialisation, Materialised, Micros, Plugin, Progress, ProgressSink, Registered, Sandbox,
-    Stop, Traces, Usage,
+    Stop, TraceSink, Traces, Usage,
 };
 pub use policy::Capture;
 pub use registry::{

@@ -23,6 +23,7 @@ pub use endpoint::{Endpoint, Scheme};
 pub use metadata::{Concurrency, Deferral, ToolMetadata};
 pub use permissions::{
     FileAccess, FilesystemRequest, HostPattern, KeyValueRequest, NetworkRequest, Permissions, SecretRequest,
+    is_reserved_header,
 };
 pub use value::{JsonPointer, PackagePath, World};
 
@@ -316,6 +317,23 @@ mod tests {
             "\"host\": \"api.github.com\", \"header\"",
             "\"host\": \"evil.example\", \"header\"",
             "39:5 `permissions.secrets`: the secret `github-token` is for the host `evil.example`, which `permissions.network` does not ask for | ask for that host, or name another",
+        );
+        for (header, problem) in [
+            ("Host", "the header `Host` is the host's to set"),
+            ("x-forwarded-for", "the header `x-forwarded-for` is the host's to set"),
+            ("content-length", "the header `content-length` is the host's to set"),
+            ("a b", "`a b` is no name of a header"),
+        ] {
+            check(
+                "\"header\": \"authorization\"",
+                &format!("\"header\": \"{header}\""),
+                &format!("40:69 `permissions.secrets[0].header`: {problem} | -"),
+            );
+        }
+        check(
+            "Bearer {secret}",
+            "Bearer secret",
+            "40:95 `permissions.secrets[0].value`: the value has no `{secret}` in it, so that the secret would go nowhere | -",
         );
         check(
             "\"path\": \"workspace\"",

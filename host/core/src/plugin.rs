@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -90,6 +90,8 @@ pub struct Handling {
     pub limits: Limits,
     /// What it may reach.
     pub access: Access,
+    /// Where it leaves its traces.
+    pub traces: TraceSink,
 }
 
 /// What a handler answered.
@@ -99,8 +101,6 @@ pub struct Handled {
     pub end: Result<Result<HookOutcome, String>, Stop>,
     /// What it used.
     pub usage: Usage,
-    /// What it left behind.
-    pub traces: Traces,
 }
 
 /// Which factory to ask, for which run.
@@ -160,6 +160,8 @@ pub struct Invocation {
     pub access: Access,
     /// Where progress goes.
     pub progress: ProgressSink,
+    /// Where it leaves its traces.
+    pub traces: TraceSink,
 }
 
 /// How an invocation ended.
@@ -169,8 +171,6 @@ pub struct Invoked {
     pub end: Result<Answer, Stop>,
     /// What it used.
     pub usage: Usage,
-    /// What it left behind.
-    pub traces: Traces,
 }
 
 /// What an invocation left behind, whatever its end: all of it bounded.
@@ -182,11 +182,14 @@ pub struct Traces {
     pub reached: Vec<Reached>,
 }
 
-impl Traces {
-    /// Adds what came later.
-    pub(crate) fn extend(&mut self, later: Self) {
-        self.log.extend(later.log);
-        self.reached.extend(later.reached);
+/// Where one invocation leaves its traces while it runs, so that one that is given up leaves them too. Clones are one sink.
+#[derive(Debug, Clone, Default)]
+pub struct TraceSink(Arc<Mutex<Traces>>);
+
+impl TraceSink {
+    /// Everything so far. The lock guards plain lists, which no panic leaves half-changed.
+    pub fn lock(&self) -> MutexGuard<'_, Traces> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use airlock_core::{FileAccess, FilesystemCapability, Reached, text};
+use airlock_core::{FileAccess, FilesystemCapability, Reached};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir as Folder;
 use wasmtime::StoreContextMut;
@@ -89,13 +89,12 @@ async fn folders(state: &mut State) -> wasmtime::Result<Vec<(Resource<Descriptor
         };
         if !state.are_folders_noted {
             let word = if access == FileAccess::Write { "write" } else { "read" };
-            state.meter.traces().reached.push(Reached {
-                plugin: capability.plugin().clone(),
-                capability: "filesystem",
-                target: format!("{word} `{}`", text::single_line(name)),
-                allowed: reason.is_none(),
-                reason,
-            });
+            let reached = Reached::new(capability.plugin(), "filesystem", &format!("{word} `{name}`"));
+            let reached = match &reason {
+                Some(reason) => reached.refused(reason),
+                None => reached,
+            };
+            state.meter.traces.lock().reached.push(reached);
         }
     }
     state.are_folders_noted = true;

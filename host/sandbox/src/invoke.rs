@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use airlock_core::{Access, Limits, Micros, ProgressSink, Registrar, RunContext, Stop, Traces, Usage};
+use airlock_core::{Access, Limits, Micros, ProgressSink, Registrar, RunContext, Stop, TraceSink, Usage};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Either, select};
 use wasmtime::{Store, UpdateDeadline};
@@ -34,11 +34,18 @@ pub(crate) struct Request<T> {
     pub(crate) configuration: Arc<str>,
     pub(crate) registrar: Option<Registrar>,
     pub(crate) progress: ProgressSink,
-    /// What the guest may reach; `None` while it registers and makes tools.
-    pub(crate) access: Option<Access>,
-    /// The run that it belongs to, if it belongs to one and may reach its workspace.
-    pub(crate) run: Option<Arc<RunContext>>,
+    /// `None` while it registers and makes tools.
+    pub(crate) reach: Option<Reach>,
     pub(crate) export: Export<T>,
+}
+
+/// What a guest may reach.
+pub(crate) struct Reach {
+    pub(crate) access: Access,
+    /// The run that it belongs to, if to any; a granted folder is its workspace.
+    pub(crate) run: Option<Arc<RunContext>>,
+    /// Where it is noted.
+    pub(crate) traces: TraceSink,
 }
 
 /// Calls one export of a fresh instance.
@@ -51,7 +58,6 @@ pub(crate) type Export<T> = Box<
 pub(crate) struct Ended<T> {
     pub(crate) end: Result<T, Stop>,
     pub(crate) usage: Usage,
-    pub(crate) traces: Traces,
     /// Comes back from a registration that was not cut off.
     pub(crate) registrar: Option<Registrar>,
 }
@@ -75,8 +81,7 @@ pub(crate) async fn invoke<T: Send + 'static>(
         request.configuration,
         request.registrar,
         request.progress,
-        request.access,
-        request.run,
+        request.reach,
         Outgoing { outbound: Arc::clone(&runtime.outbound), deadline },
     );
     let (meter, stdout, stderr) = (Arc::clone(&state.meter), state.stdout.clone(), state.stderr.clone());
@@ -129,9 +134,8 @@ pub(crate) async fn invoke<T: Send + 'static>(
             }
         }
     };
-    let traces = std::mem::take(&mut *meter.traces());
     let usage = usage(&meter, &stdout, &stderr, started.elapsed(), queued);
-    Ended { end, usage, traces, registrar }
+    Ended { end, usage, registrar }
 }
 
 /// Puts every limit of a store in force.
@@ -199,6 +203,6 @@ fn usage(
 impl<T> Ended<T> {
     fn without_running(stop: Stop, registrar: Option<Registrar>, queued: Duration) -> Self {
         let usage = Usage { queued: Micros(queued), ..Usage::default() };
-        Self { end: Err(stop), usage, traces: Traces::default(), registrar }
+        Self { end: Err(stop), usage, registrar }
     }
 }

@@ -83,20 +83,22 @@ impl State {
         let Access { capabilities, key_value: values, secrets } = access;
         let (plugin, values) = (capabilities.key_value.plugin().clone(), Arc::clone(values));
         let secrets = Arc::clone(secrets);
-        let max_bytes = match capabilities.key_value.allows() {
+        let capability = capabilities.key_value.clone();
+        // First of all, since a refusal quotes what it refuses.
+        if let Some(secret) = secrets.found_in(name.as_bytes()) {
+            return Err(self.withheld(&plugin, secret));
+        }
+        let max_bytes = match capability.allows() {
             Ok(bytes) => bytes,
             Err(refusal) => {
                 if !std::mem::replace(&mut self.key_value.is_refusal_noted, true) {
-                    self.note(plugin, name, false, Some(refusal.to_string()));
+                    self.note(&plugin, name, false, Some(refusal.to_string()));
                 }
                 return Err(Error::AccessDenied);
             }
         };
         if name.len() > MAX_BUCKET_BYTES {
             return Err(too_long("the name of a bucket", name.len(), MAX_BUCKET_BYTES));
-        }
-        if let Some(secret) = secrets.found_in(name.as_bytes()) {
-            return Err(self.withheld(plugin, secret));
         }
         let opened = &mut self.key_value.opened;
         if !opened.iter().any(|known| known == name) {
@@ -106,7 +108,7 @@ impl State {
                 )));
             }
             opened.push(name.to_owned());
-            self.note(plugin.clone(), name, true, None);
+            self.note(&plugin, name, true, None);
         }
         Ok(Bucket { plugin, name: name.into(), max_bytes, values, secrets, pages: Vec::new() })
     }
@@ -136,7 +138,7 @@ impl State {
             && !std::mem::replace(&mut self.key_value.is_failure_noted, true)
         {
             let was_let_through = matches!(error, KeyValueError::Store(_));
-            self.note(bucket.plugin.clone(), &bucket.name, was_let_through, Some(error.to_string()));
+            self.note(&bucket.plugin, &bucket.name, was_let_through, Some(error.to_string()));
         }
         match error {
             // Its text is for the operator, and may name files.
@@ -146,30 +148,23 @@ impl State {
     }
 
     /// Puts on record that the value of a secret was about to be kept, and says what the guest is told.
-    fn withheld(&mut self, plugin: PluginId, secret: &str) -> Error {
+    fn withheld(&mut self, plugin: &PluginId, secret: &str) -> Error {
         if !std::mem::replace(&mut self.key_value.is_leak_noted, true) {
-            let reason = "its value was about to be kept there".to_owned();
-            self.meter.traces().reached.push(Reached {
-                plugin,
-                capability: "secret",
-                target: format!("{secret} in its key-value store"),
-                allowed: false,
-                reason: Some(reason),
-            });
+            let reason = "its value was about to be kept there";
+            let target = format!("{secret} in its key-value store");
+            self.meter.traces.lock().reached.push(Reached::new(plugin, "secret", &target).refused(reason));
         }
         other(format_args!("the value of the secret `{secret}` is in it, and is not kept"))
     }
 
-    fn note(&self, plugin: PluginId, bucket: &str, allowed: bool, reason: Option<String>) {
+    fn note(&self, plugin: &PluginId, bucket: &str, allowed: bool, reason: Option<String>) {
         let shown = text::single_line(text::prefix_within(bucket, MAX_BUCKET_BYTES));
-        let target = format!("bucket `{shown}`");
-        self.meter.traces().reached.push(Reached {
-            plugin,
-            capability: "key-value",
-            target,
-            allowed,
-            reason,
-        });
+        let mut reached = Reached::new(plugin, "key-value", &format!("bucket `{shown}`"));
+        reached.allowed = allowed;
+        if let Some(reason) = reason {
+            reached.say(&reason);
+        }
+        self.meter.traces.lock().reached.push(reached);
     }
 }
 

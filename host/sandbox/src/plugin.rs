@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 
 use crate::bindings::PluginPre;
 use crate::convert;
-use crate::invoke::{Request, invoke};
+use crate::invoke::{Reach, Request, invoke};
 use crate::queue::Queue;
 use crate::sandbox::Runtime;
 use crate::state::State;
@@ -61,8 +61,7 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: Some(registrar),
                     progress: ProgressSink::default(),
-                    access: None,
-                    run: None,
+                    reach: None,
                     export: Box::new(|store, plugin| {
                         Box::pin(plugin.airlock_plugin_guest().call_register(store))
                     }),
@@ -84,8 +83,7 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: None,
                     progress: ProgressSink::default(),
-                    access: None,
-                    run: None,
+                    reach: None,
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let run = convert::run_context(&request.run);
@@ -111,8 +109,11 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: None,
                     progress: ProgressSink::default(),
-                    access: Some(request.access),
-                    run: request.run.clone(),
+                    reach: Some(Reach {
+                        access: request.access,
+                        run: request.run.clone(),
+                        traces: request.traces,
+                    }),
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let event = convert::hook::event(&request.event);
@@ -126,7 +127,7 @@ impl Plugin for SandboxedPlugin {
             .await;
             // An outcome whose JSON cannot be read is the guest's failure, like any other answer that makes no sense.
             let end = ended.end.map(|answer| answer.and_then(convert::hook::outcome));
-            Handled { end, usage: ended.usage, traces: ended.traces }
+            Handled { end, usage: ended.usage }
         })
     }
 
@@ -141,8 +142,11 @@ impl Plugin for SandboxedPlugin {
                     configuration: Arc::clone(&self.configuration),
                     registrar: None,
                     progress: invocation.progress.clone(),
-                    access: Some(invocation.access.clone()),
-                    run: Some(Arc::clone(&invocation.run)),
+                    reach: Some(Reach {
+                        access: invocation.access.clone(),
+                        run: Some(Arc::clone(&invocation.run)),
+                        traces: invocation.traces.clone(),
+                    }),
                     export: Box::new(move |store, plugin| {
                         Box::pin(async move {
                             let call = convert::tool_call(&invocation);
@@ -153,7 +157,7 @@ impl Plugin for SandboxedPlugin {
                 },
             )
             .await;
-            Invoked { end: ended.end.map(convert::answer), usage: ended.usage, traces: ended.traces }
+            Invoked { end: ended.end.map(convert::answer), usage: ended.usage }
         })
     }
 }

@@ -1,12 +1,12 @@
 //! What one instance may reach while it lives: WASI with nothing granted, the registry while it registers, its log.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use airlock_core::{
     Access, Exposure, Limits, LogLevel, LogLine, Progress, ProgressSink, Registrar, RegistrationError,
-    RunContext, Traces, text,
+    RunContext, TraceSink, text,
 };
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -14,6 +14,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use crate::bindings::airlock::plugin::{hook_types, registry, runtime, types};
 use crate::convert;
 use crate::http::{Http, Outbound};
+use crate::invoke::Reach;
 use crate::key_value;
 use crate::limiter::MemoryLimiter;
 use crate::stdio::CapturedOutput;
@@ -52,15 +53,7 @@ pub(crate) struct Meter {
     /// What it reached for beyond what is kept one by one, and how much of that was refused.
     pub(crate) more_reached: AtomicU64,
     pub(crate) more_refused: AtomicU64,
-    /// Kept here so that a guest that is cut off leaves its last words.
-    pub(crate) traces: Mutex<Traces>,
-}
-
-impl Meter {
-    /// What the guest left behind; the lock guards plain lines, which no panic leaves half-changed.
-    pub(crate) fn traces(&self) -> MutexGuard<'_, Traces> {
-        self.traces.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    pub(crate) traces: TraceSink,
 }
 
 /// How an instance's requests get out, and until when.
@@ -100,11 +93,14 @@ impl State {
         configuration: Arc<str>,
         registrar: Option<Registrar>,
         progress: ProgressSink,
-        access: Option<Access>,
-        run: Option<Arc<RunContext>>,
+        reach: Option<Reach>,
         outgoing: Outgoing,
     ) -> Self {
-        let meter = Arc::new(Meter::default());
+        let (access, run, traces) = match reach {
+            Some(Reach { access, run, traces }) => (Some(access), run, traces),
+            None => (None, None, TraceSink::default()),
+        };
+        let meter = Arc::new(Meter { traces, ..Meter::default() });
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
         Self {
@@ -216,7 +212,7 @@ impl runtime::Host for State {
     fn log(&mut self, level: runtime::Level, message: String) -> wasmtime::Result<()> {
         self.count_host_call();
         self.meter.log_lines.fetch_add(1, Ordering::Relaxed);
-        let log = &mut self.meter.traces().log;
+        let log = &mut self.meter.traces.lock().log;
         if log.len() >= MAX_LOG_LINES {
             self.meter.log_lines_dropped.fetch_add(1, Ordering::Relaxed);
             return Ok(());

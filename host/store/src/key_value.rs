@@ -17,7 +17,7 @@ pub(crate) struct Change {
 pub(crate) enum What {
     Set { value: Vec<u8>, max_bytes: u64 },
     Delete,
-    Increment { by: i64, max_bytes: u64 },
+    Increment { by: u64, max_bytes: u64 },
 }
 
 impl Change {
@@ -48,7 +48,7 @@ struct Use {
 pub(crate) fn apply(
     transaction: &Transaction<'_>,
     change: &Change,
-) -> rusqlite::Result<Result<i64, KeyValueError>> {
+) -> rusqlite::Result<Result<u64, KeyValueError>> {
     match &change.what {
         What::Set { value, max_bytes } => Ok(write(transaction, change, value, *max_bytes)?.map(|()| 0)),
         What::Delete => delete(transaction, change).map(|()| Ok(0)),

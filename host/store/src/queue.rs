@@ -46,7 +46,7 @@ pub(crate) enum Written {
     Given(Grant),
     Revoked(Option<Grant>),
     /// The sum, where there is one; or why nothing was changed.
-    KeyValue(Result<i64, KeyValueError>),
+    KeyValue(Result<u64, KeyValueError>),
 }
 
 /// What the writer does next.

@@ -103,13 +103,13 @@ fn told(code: &ErrorCode) -> HttpError {
     let text = match code {
         ErrorCode::HttpRequestDenied => {
             "the host refused the request: this plugin's manifest or its operator's grants do not have this host with this \
-             method, or a header is not the plugin's to set; the call's record says which"
+             method, or a header is not the plugin's to set; the call's receipt says which"
         }
         ErrorCode::DestinationIpProhibited => {
-            "the host refused the request: its host has an address that is not public; the call's record says which"
+            "the host refused the request: its host has an address that is not public; the call's receipt says which"
         }
         ErrorCode::HttpRequestUriInvalid => {
-            "the host refused the request: its URL can be read in more than one way; the call's record says why"
+            "the host refused the request: its URL can be read in more than one way; the call's receipt says why"
         }
         ErrorCode::ConnectionLimitReached => "the host refused the request: a call may not send so many",
         ErrorCode::HttpRequestBodySize(_) => "the request's body is larger than a call may send",

@@ -7,8 +7,8 @@ use super::execute::Executed;
 use super::gate::{self, Ask, Judge};
 use super::receipt::{Checkpoint, Trail};
 use super::{AcceptedCall, CallError, CallKind};
+use crate::capability::Witnesses;
 use crate::hooks::{Guards, HookEvent, HookName, HookOutcome, ToolVerdict};
-use crate::plugin::Traces;
 use crate::surface::Surface;
 
 /// Asks the handlers. What they leave behind comes back too.
@@ -17,7 +17,7 @@ pub(super) async fn ask<'surface>(
     guards: &Guards,
     mut call: AcceptedCall<'surface>,
     asks: &mut Vec<Ask>,
-    traces: &mut Traces,
+    witnesses: &mut Witnesses,
     trail: &mut Trail<'_>,
 ) -> Result<AcceptedCall<'surface>, Box<Executed>> {
     let (hook, name) = (HookName::BeforeToolCall, call.exposed.tool.name.clone());
@@ -38,9 +38,8 @@ pub(super) async fn ask<'surface>(
         let is_frozen = asks.len() > asked_before;
         let judge = Judge { checkpoint: Checkpoint::BeforeToolCall, party: &handler.party, is_frozen };
         let event = HookEvent::BeforeToolCall(call.attempt());
-        let answered = surface.host().ask(&handler, event, Some(Arc::clone(surface.seen_run()))).await;
-        traces.extend(answered.traces);
-        match answered.outcome {
+        let run = Some(Arc::clone(surface.seen_run()));
+        match surface.host().ask(&handler, event, run, witnesses).await {
             Ok(HookOutcome::Tool(verdict)) => gate::apply(&judge, verdict, &mut call, asks, trail)?,
             Ok(_) => gate::apply(&judge, ToolVerdict::Pass, &mut call, asks, trail)?,
             Err(failed) => return Err(gate::failure(&judge, &call, &failed.0, trail)),

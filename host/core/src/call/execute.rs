@@ -12,14 +12,14 @@ use super::concurrency::turn;
 use super::ledger::Ledger;
 use super::receipt::{Checkpoint, GuestReceipt, Trail};
 use super::{AdmittedCall, CallError, CallKind};
-use crate::capability::{self, Access};
+use crate::capability::{self, Access, Witnesses};
 use crate::limits::Limits;
 use crate::load::stopped;
 use crate::native::{NativeCall, NativeTool, panic_text};
-use crate::plugin::{Answer, Bound, Invocation, Plugin, Stop, Traces};
+use crate::plugin::{Answer, Bound, Invocation, Plugin, Stop, TraceSink};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
 use crate::schema::untrusted_json;
-use crate::surface::{Implementation, Surface};
+use crate::surface::{ExposedTool, Implementation, Surface};
 use crate::tool::{Content, Tool, ToolError, ToolResult};
 
 /// What came of the attempt, not yet bounded for its readers.
@@ -29,14 +29,12 @@ pub(super) struct Executed {
     /// A tool that failed may still have something to show to people.
     pub(super) failure_details: Option<Value>,
     pub(super) guest: Option<GuestReceipt>,
-    /// What guests left behind on the way: handlers, then the tool.
-    pub(super) traces: Traces,
 }
 
 impl Executed {
     /// A call that never ran.
     pub(super) fn refused(error: CallError) -> Self {
-        Self { end: Err(error), failure_details: None, guest: None, traces: Traces::default() }
+        Self { end: Err(error), failure_details: None, guest: None }
     }
 
     /// A call that was withdrawn, or that a shutdown ended.
@@ -56,7 +54,7 @@ pub(super) fn not_run(call: &AdmittedCall<'_>, trail: &mut Trail<'_>) -> Execute
     let name = &call.0.exposed.tool.name;
     trail.note(Checkpoint::Execute, "dry-run", "core", Some("a dry run ends here".to_owned()));
     let end = Ok(ToolResult::text(format!("`{name}` would run with {}", call.0.arguments)));
-    Executed { end, failure_details: None, guest: None, traces: Traces::default() }
+    Executed { end, failure_details: None, guest: None }
 }
 
 pub(super) async fn execute(
@@ -78,7 +76,8 @@ pub(super) async fn execute(
         }
         None => return Executed::cancelled(surface, exposed.tool.name.as_str()),
     };
-    if exposed.side_effecting
+    let ready = Ready::new(surface, exposed, &mut ledger.witnesses);
+    if (exposed.side_effecting || ready.may_have_effects())
         && let Err(error) = ledger.started(&call.0.arguments).await
     {
         let message = format!(
@@ -90,12 +89,9 @@ pub(super) async fn execute(
         return Executed::refused(error);
     }
     let running = async {
-        match &exposed.implementation {
-            Implementation::Native(native) => run_native(&**native, surface, call).await,
-            Implementation::Guest { id, plugin, limits, bound, .. } => {
-                let access = host.access(id);
-                run_guest(&**plugin, *limits, bound.clone(), access, surface, call).await
-            }
+        match ready {
+            Ready::Native(native) => run_native(native, surface, call).await,
+            Ready::Guest(guest) => run_guest(guest, surface, call).await,
         }
     };
     let running = host.stopping().run_until_cancelled(cancellation.run_until_cancelled(running));
@@ -105,6 +101,43 @@ pub(super) async fn execute(
     let reason = executed.end.as_ref().err().and_then(|error| error.detail.clone());
     trail.note(Checkpoint::Execute, decision.as_str(), exposed.owner.to_string(), reason);
     executed
+}
+
+/// Who runs, and with what.
+enum Ready<'a> {
+    Native(&'a dyn NativeTool),
+    Guest(Guest<'a>),
+}
+
+struct Guest<'a> {
+    plugin: &'a dyn Plugin,
+    limits: Limits,
+    bound: Option<Bound>,
+    access: Access,
+    traces: TraceSink,
+}
+
+impl<'a> Ready<'a> {
+    fn new(surface: &Surface, exposed: &'a ExposedTool, witnesses: &mut Witnesses) -> Self {
+        match &exposed.implementation {
+            Implementation::Native(native) => Self::Native(&**native),
+            Implementation::Guest { id, plugin, limits, bound, .. } => Self::Guest(Guest {
+                plugin: &**plugin,
+                limits: *limits,
+                bound: bound.clone(),
+                access: surface.host().access(id),
+                traces: witnesses.sink(id),
+            }),
+        }
+    }
+
+    /// Whether what is granted now allows effects; it may be more than when the surface was made.
+    fn may_have_effects(&self) -> bool {
+        match self {
+            Self::Native(_) => false,
+            Self::Guest(guest) => guest.access.capabilities.may_have_effects(),
+        }
+    }
 }
 
 async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCall<'_>) -> Executed {
@@ -139,17 +172,11 @@ async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCa
             Err(CallError::new(CallKind::Failed, message))
         }
     };
-    Executed { end: end.map_err(CallError::bounded), failure_details, guest: None, traces: Traces::default() }
+    Executed { end: end.map_err(CallError::bounded), failure_details, guest: None }
 }
 
-async fn run_guest(
-    plugin: &dyn Plugin,
-    limits: Limits,
-    bound: Option<Bound>,
-    access: Access,
-    surface: &Surface,
-    call: AdmittedCall<'_>,
-) -> Executed {
+async fn run_guest(guest: Guest<'_>, surface: &Surface, call: AdmittedCall<'_>) -> Executed {
+    let Guest { plugin, limits, bound, access, traces } = guest;
     let AdmittedCall(call) = call;
     let tool = &call.exposed.tool;
     let invocation = Invocation {
@@ -161,6 +188,7 @@ async fn run_guest(
         limits,
         access,
         progress: call.progress,
+        traces,
     };
     let invoked = capability::execute(plugin, invocation).await;
     let mut failure_details = None;
@@ -182,7 +210,7 @@ async fn run_guest(
         Err(stop) => Err(stop_error(tool, &limits, &stop)),
     };
     let guest = Some(GuestReceipt::new(invoked.usage, &limits));
-    Executed { end: end.map_err(CallError::bounded), failure_details, guest, traces: invoked.traces }
+    Executed { end: end.map_err(CallError::bounded), failure_details, guest }
 }
 
 /// A guest's details as a value.

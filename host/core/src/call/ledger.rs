@@ -8,9 +8,11 @@ use serde_json::Value;
 
 use super::{CallKind, Receipt, TrailEntry};
 use crate::audit::{AuditKind, AuditRow, Reservation, StoreError};
+use crate::capability::{Reached, Witnesses};
 use crate::config::AuditContents;
 use crate::host::Shared;
 use crate::id::{CallId, Digest};
+use crate::plugin::Traces;
 use crate::result::{CallRecord, unix_ms};
 use crate::run::RunContext;
 
@@ -24,6 +26,8 @@ pub(super) struct Ledger {
     reservation: Result<Option<Reservation>, StoreError>,
     /// Whether the call stops before its tool, by its caller's wish.
     pub(super) is_dry: bool,
+    /// What its guests leave behind.
+    pub(super) witnesses: Witnesses,
     /// What is known of the call so far, for a call that nobody waits for any more.
     known: Option<Known>,
 }
@@ -46,6 +50,7 @@ impl Ledger {
             contents,
             reservation,
             is_dry: false,
+            witnesses: Witnesses::default(),
             known: None,
         }
     }
@@ -73,7 +78,13 @@ impl Ledger {
         self.host.store().start(reservation, self.row(AuditKind::Started, &body)).await
     }
 
-    /// Puts the whole call on record. `says_little` leaves out reasons, which may quote what a redactor takes away.
+    /// Everything that guests left behind. What comes later is lost.
+    pub(super) fn traces(&mut self) -> Traces {
+        std::mem::take(&mut self.witnesses).take(&self.host.secrets())
+    }
+
+    /// Puts the whole call on record. `says_little` leaves out reasons and what was reached for, which may quote what a
+    /// redactor takes away.
     pub(super) fn finished(
         &mut self,
         record: &CallRecord,
@@ -90,7 +101,12 @@ impl Ledger {
         let mut body = self.body(arguments);
         body.outcome = Some(record.kind.as_str());
         body.trail = Some(&trail);
-        body.receipt = Some(receipt);
+        let in_private = says_little && !receipt.reached.is_empty();
+        let receipt_in_private = in_private.then(|| Receipt {
+            reached: receipt.reached.iter().map(Reached::in_private).collect(),
+            ..receipt.clone()
+        });
+        body.receipt = Some(receipt_in_private.as_ref().unwrap_or(receipt));
         body.dry_run = self.is_dry;
         body.record = Some(record).filter(|_| self.contents == AuditContents::Full);
         let row = self.row(AuditKind::Finished, &body);
@@ -127,6 +143,7 @@ impl Ledger {
             dry_run: false,
             trail: None,
             receipt: None,
+            reached: None,
             record: None,
         }
     }
@@ -149,7 +166,10 @@ impl Drop for Ledger {
             return;
         }
         let arguments = self.known.as_ref().map(|known| digest_of(&known.arguments));
+        // Nobody knows whether a redactor would have looked at it.
+        let reached: Vec<Reached> = self.traces().reached.iter().map(Reached::in_private).collect();
         let mut body = self.body(arguments);
+        body.reached = Some(reached).filter(|reached| !reached.is_empty());
         body.outcome = Some(CallKind::Cancelled.as_str());
         body.reason = Some("nobody waited for its end");
         let row = self.row(AuditKind::Finished, &body);
@@ -176,6 +196,8 @@ struct Body<'a> {
     trail: Option<&'a [Step<'a>]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     receipt: Option<&'a Receipt>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<Vec<Reached>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<&'a CallRecord>,
 }

@@ -9,11 +9,11 @@ use super::execute::Executed;
 use super::ledger::Ledger;
 use super::receipt::{Checkpoint, Trail};
 use super::{CallKind, Identity, Outcome, Receipt};
+use crate::capability::Witnesses;
 use crate::hooks::{
     Guards, Handler, Handlers, HookEvent, HookName, HookOutcome, MissingGuard, PersistRecord,
 };
 use crate::id::ToolName;
-use crate::plugin::Traces;
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
 use crate::surface::{ExposedTool, Surface};
 use crate::tool::{Content, ToolResult};
@@ -42,7 +42,6 @@ pub(super) async fn persist(
     };
     let content = bound_content(content, model_text_chars(run));
     let saw_nothing = error.is_none() && content.is_empty() && !matches!(details, None | Some(Value::Null));
-    let mut traces = executed.traces;
 
     let is_error = error.is_some();
     // A call that was refused for its arguments named a tool all the same, and its plugin watches over it.
@@ -53,8 +52,11 @@ pub(super) async fn persist(
     let is_watched = !handlers.is_empty() || about.missing().is_some();
     let result = ToolResult { content: content.clone(), details: details.clone() };
     let copy = Copy { arguments: identity.arguments.clone(), result };
-    let kept =
-        if is_watched { about.redact(copy, &handlers, &mut traces, &mut trail).await } else { Ok(copy) };
+    let kept = if is_watched {
+        about.redact(copy, &handlers, &mut ledger.witnesses, &mut trail).await
+    } else {
+        Ok(copy)
+    };
     let is_withheld = kept.is_err();
     let copy = kept.unwrap_or_else(|reason| {
         trail.note(Checkpoint::Persist, "withheld", "core", Some(reason.clone()));
@@ -81,6 +83,7 @@ pub(super) async fn persist(
         trail.note(Checkpoint::Persist, "recorded", "core", reason);
     }
     let (trail, total) = trail.finish();
+    let traces = ledger.traces();
     let receipt = Receipt {
         total,
         content_bytes: content_bytes(&content),
@@ -125,7 +128,7 @@ impl About<'_> {
         &self,
         mut copy: Copy,
         handlers: &[Arc<Handler>],
-        traces: &mut Traces,
+        witnesses: &mut Witnesses,
         trail: &mut Trail<'_>,
     ) -> Result<Copy, String> {
         if let Some(guard) = self.missing() {
@@ -145,10 +148,9 @@ impl About<'_> {
                 kind: self.kind.as_str().to_owned(),
             };
             let (event, run) = (HookEvent::ToolResultPersist(record), Arc::clone(self.surface.seen_run()));
-            let answered = self.surface.host().ask(handler, event, Some(run)).await;
-            traces.extend(answered.traces);
+            let answer = self.surface.host().ask(handler, event, Some(run), witnesses).await;
             let owner = handler.owner.to_string();
-            match answered.outcome {
+            match answer {
                 Ok(HookOutcome::Persist(change)) => {
                     if let Some(problem) = change.result.content.iter().find_map(Content::problem) {
                         return Err(format!(

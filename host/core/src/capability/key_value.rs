@@ -113,17 +113,17 @@ pub trait KeyValue: Send + Sync + fmt::Debug {
         plugin: &'a PluginId,
         bucket: &'a str,
         key: &'a str,
-        by: i64,
+        by: u64,
         max_bytes: u64,
-    ) -> BoxFuture<'a, Result<i64, KeyValueError>>;
+    ) -> BoxFuture<'a, Result<u64, KeyValueError>>;
 }
 
 /// The number that is kept as decimal text, and `by` more; nothing counts as 0.
 ///
 /// # Errors
 /// If the value is no number, or the sum is none that fits.
-pub fn sum(value: Option<&[u8]>, by: i64) -> Result<i64, KeyValueError> {
-    let read = |value: &[u8]| std::str::from_utf8(value).ok()?.parse::<i64>().ok();
+pub fn sum(value: Option<&[u8]>, by: u64) -> Result<u64, KeyValueError> {
+    let read = |value: &[u8]| std::str::from_utf8(value).ok()?.parse::<u64>().ok();
     let number = value.map_or(Some(0), read);
     number.and_then(|number| number.checked_add(by)).ok_or(KeyValueError::NotANumber)
 }
@@ -157,9 +157,8 @@ impl fmt::Display for KeyValueError {
                     "there would be more than {MAX_KEYS} keys; delete some, or keep more in one value"
                 )
             }
-            Self::NotANumber => {
-                formatter.write_str("the value is no whole number of 64 bits, or the sum is none")
-            }
+            Self::NotANumber => formatter
+                .write_str("the value is no whole number of 64 bits without a sign, or the sum is none"),
             Self::Store(error) => error.fmt(formatter),
         }
     }

@@ -121,9 +121,9 @@ impl KeyValue for MemoryKeyValue {
         plugin: &'a PluginId,
         bucket: &'a str,
         key: &'a str,
-        by: i64,
+        by: u64,
         max_bytes: u64,
-    ) -> BoxFuture<'a, Result<i64, KeyValueError>> {
+    ) -> BoxFuture<'a, Result<u64, KeyValueError>> {
         let sum = self.with(plugin, |values| {
             let place = place(bucket, key);
             let sum = super::key_value::sum(values.get(&place), by)?;
@@ -170,8 +170,8 @@ mod tests {
     fn a_sum_is_a_number_or_an_error() {
         let (store, one) = (MemoryKeyValue::default(), plugin("one"));
         let add = |key, by| store.increment(&one, "b", key, by, 99).now_or_never().unwrap();
-        assert_eq!((add("n", 5).unwrap(), add("n", -7).unwrap()), (5, -2));
-        assert!(matches!(add("n", i64::MIN), Err(KeyValueError::NotANumber)));
+        assert_eq!((add("n", 5).unwrap(), add("n", 7).unwrap()), (5, 12));
+        assert!(matches!(add("n", u64::MAX), Err(KeyValueError::NotANumber)));
         store.set(&one, "b", "text", b"x".to_vec(), 99).now_or_never().unwrap().unwrap();
         assert!(matches!(add("text", 1), Err(KeyValueError::NotANumber)));
     }

@@ -73,7 +73,7 @@ impl Secrets {
                 Ok(secret) => drop(values.insert(name.clone(), secret)),
                 Err(problem) => {
                     let message = format!("the secret `{name}` is missing: {problem}");
-                    let hint = "plugins call without it until it is there and the host is started again";
+                    let hint = "plugins call without it until it is there and read again";
                     let finding = Diagnostic::new(Code::SecretMissing, name, message, hint);
                     findings.push(finding.at(config.location(&["secrets", name])));
                 }
@@ -97,6 +97,24 @@ impl Secrets {
     /// What could not be read, and why.
     pub(crate) fn findings(&self) -> &[Diagnostic] {
         &self.findings
+    }
+
+    /// Names of the configuration for which nobody handed in anything, value or finding.
+    pub(crate) fn forgotten(&self, config: &Config) -> Vec<Diagnostic> {
+        let is_known = |name: &String| {
+            self.values.contains_key(name) || self.findings.iter().any(|finding| finding.subject == *name)
+        };
+        let names = config.file().secrets.keys().filter(|name| !is_known(name));
+        let forgotten = names.map(|name| {
+            let message = format!(
+                "the secret `{name}` is missing: the program that embeds the host did not hand it in"
+            );
+            let hint =
+                "it does so with `Secrets::read`, when it starts and before it reloads a configuration";
+            let finding = Diagnostic::new(Code::SecretMissing, name, message, hint);
+            finding.at(config.location(&["secrets", name]))
+        });
+        forgotten.collect()
     }
 
     /// Whether there is none.

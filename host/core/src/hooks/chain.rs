@@ -13,7 +13,7 @@ use futures_util::future::{Either, join_all, select};
 
 use super::handlers::{Handler, HandlerCode};
 use super::{HookEvent, HookOutcome};
-use crate::capability;
+use crate::capability::{self, Witnesses};
 use crate::host::Shared;
 use crate::load::stopped;
 use crate::plugin::{Handling, LogLevel, LogLine, Sandbox, Traces};
@@ -23,30 +23,21 @@ use crate::text;
 /// Longest text of a handler's failure, in characters.
 const MAX_FAILURE_CHARS: usize = 500;
 
-/// What a handler answered, and what it left behind.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) outcome: Result<HookOutcome, Failed>,
-    pub(crate) traces: Traces,
-}
-
 /// Why a handler gave no answer, as the end of a sentence that begins with its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failed(pub(crate) String);
 
 impl Shared {
-    /// Asks a handler for a call; its log belongs to the call's outcome.
+    /// Asks a handler for a call, to whose traces the handler's belong.
     pub(crate) async fn ask(
         &self,
         handler: &Handler,
         event: HookEvent,
         run: Option<Arc<RunContext>>,
-    ) -> Answered {
-        let answered = handler.ask(self, event, run).await;
-        if let Err(failed) = &answered.outcome {
-            self.note_failure(handler, &failed.0);
-        }
-        answered
+        witnesses: &mut Witnesses,
+    ) -> Result<HookOutcome, Failed> {
+        let answer = handler.ask(self, event, run, witnesses).await;
+        answer.inspect_err(|failed| self.note_failure(handler, &failed.0))
     }
 
     /// Asks a handler beside any call; its log goes to the host's sink.
@@ -56,14 +47,20 @@ impl Shared {
         event: HookEvent,
         run: Option<Arc<RunContext>>,
     ) -> Result<HookOutcome, Failed> {
-        let answered = self.ask(handler, event, run).await;
-        let refused = answered.traces.reached.iter().filter(|reached| !reached.allowed);
-        let refused = refused.map(|reached| {
-            let reason = reached.reason.as_deref().unwrap_or_default();
-            LogLine { level: LogLevel::Warn, message: format!("{} was refused: {reason}", reached.target) }
+        let mut witnesses = Witnesses::default();
+        let answer = self.ask(handler, event, run, &mut witnesses).await;
+        let Traces { log, reached } = witnesses.take(&self.secrets());
+        let reached = reached.iter().map(|reached| {
+            let (level, word) = if reached.allowed {
+                (LogLevel::Debug, "was reached")
+            } else {
+                (LogLevel::Warn, "was refused")
+            };
+            let reason = reached.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            LogLine { level, message: format!("{} {word}{reason}", reached.target) }
         });
-        self.log().send(&handler.party.id, refused.chain(answered.traces.log).collect());
-        answered.outcome
+        self.log().send(&handler.party.id, reached.chain(log).collect());
+        answer
     }
 
     /// Tells observers, all at once and beside the caller. A shutdown waits for them.
@@ -108,29 +105,33 @@ pub(crate) fn too_late(timeout: Duration) -> String {
 }
 
 impl Handler {
-    async fn ask(&self, host: &Shared, event: HookEvent, run: Option<Arc<RunContext>>) -> Answered {
+    async fn ask(
+        &self,
+        host: &Shared,
+        event: HookEvent,
+        run: Option<Arc<RunContext>>,
+        witnesses: &mut Witnesses,
+    ) -> Result<HookOutcome, Failed> {
         let hook = self.hook;
-        let (outcome, traces) = match &self.code {
+        let outcome = match &self.code {
             HandlerCode::Native(native) => {
                 let handling =
                     AssertUnwindSafe(async move { native.handle(event, run).await }).catch_unwind();
-                let outcome = match within(&**host.sandbox(), self.timeout, handling).await {
+                match within(&**host.sandbox(), self.timeout, handling).await {
                     Some(Ok(answer)) => answer.map_err(|message| format!("failed: {message}")),
                     Some(Err(_panic)) => Err("panicked".to_owned()),
                     None => Err(too_late(self.timeout)),
-                };
-                (outcome, Traces::default())
+                }
             }
             HandlerCode::Guest { id, plugin, limits } => {
                 let (handler, limits, access) = (self.number, *limits, host.access(id));
-                let handled =
-                    capability::handle(&**plugin, Handling { handler, event, run, limits, access }).await;
-                let outcome = match handled.end {
+                let traces = witnesses.sink(id);
+                let request = Handling { handler, event, run, limits, access, traces };
+                match capability::handle(&**plugin, request).await.end {
                     Ok(Ok(outcome)) => Ok(outcome),
                     Ok(Err(message)) => Err(format!("failed: {message}")),
                     Err(stop) => Err(stopped(&stop)),
-                };
-                (outcome, handled.traces)
+                }
             }
         };
         let outcome = outcome.and_then(|outcome| {
@@ -142,6 +143,6 @@ impl Handler {
         });
         let bounded =
             |reason: String| text::single_line(&text::shorten(&reason, MAX_FAILURE_CHARS)).into_owned();
-        Answered { outcome: outcome.map_err(|reason| Failed(bounded(reason))), traces }
+        outcome.map_err(|reason| Failed(bounded(reason)))
     }
 }

@@ -195,7 +195,7 @@ impl HostBuilder {
             hooks: self.hooks,
             policies: self.policies,
             approver: self.approver,
-            secrets: Arc::new(self.secrets),
+            secrets: RwLock::new(Arc::new(self.secrets)),
             key_value: self.key_value.unwrap_or_else(|| Arc::new(MemoryKeyValue::default())),
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
             log: self.log,

@@ -53,9 +53,10 @@ pub struct SecretRequest {
     /// The only host that may receive it.
     pub host: HostPattern,
     /// The header.
+    #[serde(deserialize_with = "header")]
     pub header: String,
     /// The header's value, in which `{secret}` is replaced.
-    #[serde(default = "bare_secret")]
+    #[serde(default = "bare_secret", deserialize_with = "with_secret")]
     pub value: String,
 }
 
@@ -138,8 +139,11 @@ impl HostPattern {
                 && !label.starts_with('-')
                 && !label.ends_with('-')
         };
-        let is_address = name.parse::<std::net::IpAddr>().is_ok() && name == host;
-        if is_address || name.len() <= 253 && name.split('.').all(is_label) {
+        if let Ok(address) = host.parse::<std::net::IpAddr>() {
+            // An IPv6 address has many spellings.
+            return Ok(Self(address.to_string()));
+        }
+        if name.len() <= 253 && name.split('.').all(is_label) {
             return Ok(Self(host.to_owned()));
         }
         Err(format!(
@@ -178,6 +182,58 @@ fn bare_secret() -> String {
     "{secret}".to_owned()
 }
 
+/// Headers that frame a message, speak to whatever is on the way, or say who is who: the host's own.
+const RESERVED_HEADERS: &[&str] = &[
+    "connection",
+    "expect",
+    "forwarded",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-real-ip",
+];
+
+/// Families of them.
+const RESERVED_FAMILIES: &[&str] = &["proxy-", "x-forwarded-"];
+
+/// Whether no plugin may set a request's header of that name, in lower case.
+pub fn is_reserved_header(name: &str) -> bool {
+    RESERVED_HEADERS.contains(&name) || RESERVED_FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
+fn header<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let lower = name.to_ascii_lowercase();
+    let is_token = !lower.is_empty()
+        && lower.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    let shown = crate::text::shorten(&name, 80);
+    if !is_token {
+        return Err(D::Error::custom(format!("`{shown}` is no name of a header")));
+    }
+    if is_reserved_header(&lower) || lower == "content-length" {
+        return Err(D::Error::custom(format!("the header `{shown}` is the host's to set")));
+    }
+    Ok(name)
+}
+
+fn with_secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let value = String::deserialize(deserializer)?;
+    if !value.contains("{secret}") {
+        return Err(D::Error::custom(
+            "the value has no `{secret}` in it, so that the secret would go nowhere",
+        ));
+    }
+    if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Err(D::Error::custom("the value has characters that no header can carry"));
+    }
+    Ok(value)
+}
+
 fn methods<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     const KNOWN: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     let methods = Vec::<String>::deserialize(deserializer)?;
@@ -198,7 +254,7 @@ mod tests {
     #[test]
     fn hosts_are_names_addresses_or_subdomains() {
         for (written, host) in
-            [("API.GitHub.com.", "api.github.com"), ("*.example.org", "*.example.org"), ("::1", "::1")]
+            [("API.GitHub.com.", "api.github.com"), ("*.example.org", "*.example.org"), ("0:0::0:1", "::1")]
         {
             assert_eq!(HostPattern::parse(written).unwrap().as_str(), host);
         }

@@ -24,7 +24,7 @@ pub(super) fn add(
                 attempt.note(&format!("with the secret `{}`", asked.name));
                 added = true;
             }
-            Err(reason) => attempt.secret(&asked.name, false, &reason),
+            Err(reason) => attempt.secret(&asked.name, &reason),
         }
     }
     if added {

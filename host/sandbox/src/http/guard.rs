@@ -88,8 +88,8 @@ impl Guard {
             return Err(Failure::refused(Error::ConnectionLimitReached, reason));
         }
         // First of all, since a refusal quotes what it refuses.
-        let path = request.uri().to_string();
-        let secret = access.secrets.found_in(path.as_bytes()).map(str::to_owned);
+        let line = format!("{} {}", request.method(), request.uri());
+        let secret = access.secrets.found_in(line.as_bytes()).map(str::to_owned);
         if let Some(name) = secret.or_else(|| secret_in(&access.secrets, request.headers())) {
             return Err(Failure::told(leaked(attempt, Way::Out, &name)));
         }

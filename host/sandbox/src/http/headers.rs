@@ -2,16 +2,9 @@
 
 use std::sync::Arc;
 
-use airlock_core::{Access, Secrets};
+use airlock_core::{Access, Secrets, is_reserved_header};
 use http::{HeaderMap, HeaderName};
 use wasmtime_wasi_http::DEFAULT_FORBIDDEN_HEADERS;
-
-/// Headers beside those that the standard implementation refuses: they speak to whatever is on the way, say who is, or change
-/// how a message is framed.
-const ALSO_FORBIDDEN: [&str; 6] = ["te", "trailer", "expect", "forwarded", "via", "x-real-ip"];
-
-/// Families of them.
-const FORBIDDEN_FAMILIES: [&str; 2] = ["proxy-", "x-forwarded-"];
 
 /// Which headers the guest may neither set nor see.
 pub(super) type Forbidden = Arc<dyn Fn(&HeaderName) -> bool + Send + Sync>;
@@ -22,8 +15,7 @@ pub(super) fn forbidden(access: Option<&Access>) -> Forbidden {
     let of_secrets: Vec<String> = asked.iter().map(|asked| asked.header.to_ascii_lowercase()).collect();
     Arc::new(move |name| {
         DEFAULT_FORBIDDEN_HEADERS.contains(name)
-            || ALSO_FORBIDDEN.contains(&name.as_str())
-            || FORBIDDEN_FAMILIES.iter().any(|family| name.as_str().starts_with(family))
+            || is_reserved_header(name.as_str())
             || of_secrets.iter().any(|secret| secret == name.as_str())
     })
 }

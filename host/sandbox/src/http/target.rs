@@ -8,6 +8,9 @@ use http::{Method, Uri};
 /// Longest path with query, in bytes: servers refuse longer ones, most at 8 KiB.
 const MAX_PATH_BYTES: usize = 8 << 10;
 
+/// Longest method, in bytes: no registered one has more than 17, and each of a manifest's has fewer.
+const MAX_METHOD_BYTES: usize = 20;
+
 /// Longest part of an address that nobody could read as one, in characters of a record.
 const MAX_SHOWN_CHARS: usize = 100;
 
@@ -30,6 +33,12 @@ pub(super) fn target(method: &Method, uri: &Uri) -> Result<Target, String> {
     if host.address().is_none() && is_number(host.as_str()) {
         return Err(format!(
             "`{host}` is an address in another spelling than four decimal numbers; write it plainly"
+        ));
+    }
+    if method.as_str().len() > MAX_METHOD_BYTES {
+        return Err(format!(
+            "the method has {} bytes, the limit is {MAX_METHOD_BYTES}",
+            method.as_str().len()
         ));
     }
     let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
@@ -99,7 +108,7 @@ mod tests {
             ("http://API.Example.ORG.:8080/", "GET http://api.example.org:8080"),
             ("https://127.0.0.1/", "GET https://127.0.0.1:443"),
             ("http://[::1]:81/", "GET http://[::1]:81"),
-            ("http://[0:0::0:1]/", "GET http://[0:0::0:1]:80"),
+            ("http://[0:0::0:1]/", "GET http://[::1]:80"),
         ] {
             assert_eq!(read(written).as_deref(), Ok(target), "{written}");
         }

@@ -199,7 +199,7 @@ impl State {
     /// Whether what is to be kept is without the values of secrets.
     fn check_secrets(&mut self, bucket: &Bucket, kept: &[u8]) -> Result<(), Error> {
         let found = bucket.secrets.found_in(kept);
-        found.map_or(Ok(()), |secret| Err(self.withheld(bucket.plugin.clone(), secret)))
+        found.map_or(Ok(()), |secret| Err(self.withheld(&bucket.plugin, secret)))
     }
 
     async fn remove(&mut self, bucket: &Bucket, key: &str) -> Result<(), Error> {
@@ -211,12 +211,7 @@ impl State {
     async fn add(&mut self, bucket: &Bucket, key: &str, delta: u64) -> Result<u64, Error> {
         check_key(key)?;
         self.check_secrets(bucket, key.as_bytes())?;
-        let by = i64::try_from(delta)
-            .map_err(|_| other(format_args!("{delta} is too much at once; numbers here have 63 bits")))?;
-        let sum = bucket.values.increment(&bucket.plugin, &bucket.name, key, by, bucket.max_bytes).await;
-        let sum = sum.map_err(|error| self.failed(bucket, &error))?;
-        u64::try_from(sum).map_err(|_| {
-            other(format_args!("the sum, {sum}, is kept; this interface cannot give a negative one"))
-        })
+        let sum = bucket.values.increment(&bucket.plugin, &bucket.name, key, delta, bucket.max_bytes).await;
+        sum.map_err(|error| self.failed(bucket, &error))
     }
 }

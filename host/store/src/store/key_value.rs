@@ -15,7 +15,7 @@ impl SqliteStore {
         bucket: &str,
         key: &str,
         what: What,
-    ) -> BoxFuture<'a, Result<i64, KeyValueError>> {
+    ) -> BoxFuture<'a, Result<u64, KeyValueError>> {
         let (plugin, bucket, key) = (plugin.clone(), bucket.to_owned(), key.to_owned());
         let change = Change { plugin, bucket, key, what };
         let answer = self.ask(Entry::KeyValue(change), |written| match written {
@@ -79,9 +79,9 @@ impl KeyValue for SqliteStore {
         plugin: &'a PluginId,
         bucket: &'a str,
         key: &'a str,
-        by: i64,
+        by: u64,
         max_bytes: u64,
-    ) -> BoxFuture<'a, Result<i64, KeyValueError>> {
+    ) -> BoxFuture<'a, Result<u64, KeyValueError>> {
         self.change(plugin, bucket, key, What::Increment { by, max_bytes })
     }
 }
