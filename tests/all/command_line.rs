@@ -257,30 +257,38 @@ fn the_documents_have_the_promised_shapes() {
 #[test]
 fn pages_for_people_read_well() {
     insta::assert_snapshot!(page(&["tools"]), @r"
-    TOOL              PLUGIN    DESCRIPTION
-    echo              echo      Returns its text unchanged.
-    markdown_links    markdown  Finds the links of a Markdown text that lead nowhere: to files that do not exist, to headings that …
-    markdown_outline  markdown  Lists the headings of a Markdown text with their levels and line numbers.
-    markdown_toc      markdown  Writes a table of contents for a Markdown text, with the anchors that GitHub gives its headings.
-    notes_list        notebook  Lists all notes with their numbers.
-    tracker_create    tracker   Prepares a new issue for the project and returns its record. It does not file it.
-    tracker_read      tracker   Reads one issue of the project.
-    tracker_search    tracker   Searches the project's issues and lists those that fit, one a line.
-    workflow_tool     workflow  Runs one named pipeline of text steps and returns the resulting text.
+    TOOL              PLUGIN     DESCRIPTION
+    count_list        counter    Lists everything that was ever counted.
+    count_up          counter    Counts a thing and says how many there are now.
+    echo              echo       Returns its text unchanged.
+    fetch             fetch      Requests a URL and returns its status and text.
+    markdown_links    markdown   Finds the links of a Markdown text that lead nowhere: to files that do not exist, to headings that …
+    markdown_outline  markdown   Lists the headings of a Markdown text with their levels and line numbers.
+    markdown_toc      markdown   Writes a table of contents for a Markdown text, with the anchors that GitHub gives its headings.
+    notes_list        notebook   Lists all notes with their numbers.
+    shelf_list        librarian  Lists a folder of the workspace.
+    shelf_read        librarian  Reads the beginning of a text in the workspace, 64 KiB at most.
+    tracker_create    tracker    Prepares a new issue for the project and returns its record. It does not file it.
+    tracker_read      tracker    Reads one issue of the project.
+    tracker_search    tracker    Searches the project's issues and lists those that fit, one a line.
+    workflow_tool     workflow   Runs one named pipeline of text steps and returns the resulting text.
 
     REMOVED       PLUGIN    STAGE     REASON
     notes_forget  notebook  optional  `notes_forget` is optional, and no allow entry names it
     send_message  courier   factory   the factory of `courier` made no `send_message` for this run
 
-    9 tools, 2 removed
+    14 tools, 2 removed
     ");
     insta::assert_snapshot!(page(&["plugins"]), @r"
     PLUGIN     VERSION  ORIGIN  STATE       TOOLS
     approve    0.1.0    config  registered
+    counter    0.1.0    config  registered  count_up, count_list
     courier    0.1.0    config  registered  send_message
     echo       0.1.0    config  registered  echo
+    fetch      0.1.0    config  registered  fetch
     guard      0.1.0    config  registered
     heartbeat  0.1.0    config  registered
+    librarian  0.1.0    config  registered  shelf_list, shelf_read
     markdown   0.1.0    config  registered  markdown_outline, markdown_toc, markdown_links
     notebook   0.1.0    config  registered  notes_list, notes_forget
     redact     0.1.0    config  registered
