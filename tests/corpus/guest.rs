@@ -48,7 +48,7 @@ impl Guest {
         }
     }
 
-    /// With more interfaces to import: their names in [`STANDARD`], and the core imports of their functions.
+    /// With more interfaces to import: their names in `standard.rs`, and the core imports of their functions.
     pub fn importing(mut self, interfaces: &'static [&'static str], core: &'static str) -> Self {
         (self.imports, self.core_imports) = (interfaces, core);
         self

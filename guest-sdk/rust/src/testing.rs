@@ -43,14 +43,16 @@ pub fn call<T: Tool>(arguments: Value) -> Result<ToolResult, ToolError> {
     call_in::<T>(arguments, run_context())
 }
 
-/// Calls the tool `T` in a run of your choice.
+/// Calls the tool `T` in a run of your choice. Null means no arguments, as it does to the host.
 ///
 /// # Errors
 ///
 /// As [`call`].
 #[expect(clippy::needless_pass_by_value, reason = "`json!` at the call site makes a value")]
 pub fn call_in<T: Tool>(arguments: Value, run: RunContext) -> Result<ToolResult, ToolError> {
-    tool::execute::<T>(&arguments.to_string(), None, &Call::new("call-1".to_owned(), T::NAME.to_owned(), run))
+    // As the host has it: null means no arguments.
+    let arguments = if arguments.is_null() { "{}".to_owned() } else { arguments.to_string() };
+    tool::execute::<T>(&arguments, None, &Call::new("call-1".to_owned(), T::NAME.to_owned(), run))
 }
 
 /// Sets what [`config`](crate::config()) returns on this thread, which is to say in this test.
