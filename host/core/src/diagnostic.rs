@@ -105,6 +105,8 @@ codes! {
     RegisterFailed = "register-failed", Error;
     /// A plugin registered a tool that its manifest does not declare.
     ToolUndeclared = "tool-undeclared", Error;
+    /// A provider cannot be told what a tool's arguments are.
+    ToolUnprojectable = "tool-unprojectable", Warning;
     /// A plugin registered one name or id twice.
     RegistrationDuplicate = "registration-duplicate", Error;
     /// A registered tool breaks a rule for names, texts or schemas.

@@ -52,6 +52,7 @@ mod registry;
 mod explain;
 mod host;
 mod policy;
+mod projection;
 mod search;
 mod surface;
 
@@ -112,6 +113,7 @@ pub use plugin::{
     Stop, TraceSink, Traces, Usage,
 };
 pub use policy::Capture;
+pub use projection::{Change, Projection, Provider, ReportRow, WireTool};
 pub use registry::{
     Exposure, RegisteredFactory, RegisteredHandler, RegisteredTool, Registrar, Registration,
     RegistrationError,

@@ -1,0 +1,184 @@
+//! Schemas that hold together become one: the members of an `allOf`, and a schema beside a `$ref`. What two of them say
+//! differently and cannot be said at once is left out, so that the result never refuses what all of them take.
+
+use serde_json::{Map, Value, json};
+
+/// The schema that both say; with the keywords that were left out.
+pub(super) fn both(
+    one: &Map<String, Value>,
+    other: &Map<String, Value>,
+    lost: &mut Vec<String>,
+) -> Map<String, Value> {
+    let mut merged = one.clone();
+    for (keyword, value) in other {
+        let Some(known) = merged.get(keyword).cloned() else {
+            merged.insert(keyword.clone(), value.clone());
+            continue;
+        };
+        if known == *value {
+            continue;
+        }
+        match agreed(keyword, &known, value, lost) {
+            Some(agreed) => drop(merged.insert(keyword.clone(), agreed)),
+            None => {
+                lost.push(keyword.clone());
+                merged.shift_remove(keyword);
+            }
+        }
+    }
+    // A closed schema knows its own properties only.
+    let is_closed = |schema: &Map<String, Value>| schema.contains_key("additionalProperties");
+    if is_closed(one) != is_closed(other) || merged.get("additionalProperties") == Some(&Value::Bool(false)) {
+        let names = |schema: &Map<String, Value>| schema.get("properties").cloned();
+        if names(one) != names(other) && merged.shift_remove("additionalProperties").is_some() {
+            lost.push("additionalProperties".to_owned());
+        }
+    }
+    merged
+}
+
+/// One value of a keyword that says what two values say.
+fn agreed(keyword: &str, one: &Value, other: &Value, lost: &mut Vec<String>) -> Option<Value> {
+    match (keyword, one, other) {
+        ("properties" | "$defs", Value::Object(one), Value::Object(other)) => {
+            let mut named = one.clone();
+            for (name, schema) in other {
+                let joined = match (named.get(name), schema) {
+                    (Some(Value::Object(known)), Value::Object(schema)) => {
+                        Value::Object(both(known, schema, lost))
+                    }
+                    (Some(Value::Bool(false)), _) | (_, Value::Bool(false)) => Value::Bool(false),
+                    (Some(known), Value::Bool(true)) => known.clone(),
+                    _ => schema.clone(),
+                };
+                named.insert(name.clone(), joined);
+            }
+            Some(Value::Object(named))
+        }
+        ("required", Value::Array(one), Value::Array(other)) => {
+            let mut names = one.clone();
+            names.extend(other.iter().filter(|name| !one.contains(name)).cloned());
+            Some(Value::Array(names))
+        }
+        ("description", Value::String(one), Value::String(other)) => Some(json!(format!("{one} {other}"))),
+        ("enum", Value::Array(one), Value::Array(other)) => {
+            let common: Vec<_> = one.iter().filter(|value| other.contains(value)).cloned().collect();
+            (!common.is_empty()).then_some(Value::Array(common))
+        }
+        ("type", _, _) => {
+            let (one, other) = (types(one), types(other));
+            let common: Vec<_> = one
+                .iter()
+                .filter(|kind| {
+                    // Every integer is a number.
+                    other.contains(kind) || **kind == "integer" && other.contains(&"number")
+                })
+                .copied()
+                .chain(other.iter().filter(|kind| **kind == "integer" && one.contains(&"number")).copied())
+                .collect();
+            match common.as_slice() {
+                [] => None,
+                [only] => Some(json!(only)),
+                several => Some(json!(several)),
+            }
+        }
+        ("minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties", _, _) => {
+            pick(one, other, |one, other| one > other)
+        }
+        ("maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties", _, _) => {
+            pick(one, other, |one, other| one < other)
+        }
+        ("title" | "default" | "examples", _, _) => Some(one.clone()),
+        ("uniqueItems", Value::Bool(_), Value::Bool(_)) => Some(Value::Bool(true)),
+        ("items" | "additionalProperties", Value::Object(one), Value::Object(other)) => {
+            Some(Value::Object(both(one, other, lost)))
+        }
+        ("items" | "additionalProperties", Value::Bool(false), _)
+        | ("items" | "additionalProperties", _, Value::Bool(false)) => Some(Value::Bool(false)),
+        ("items" | "additionalProperties", Value::Bool(true), kept)
+        | ("items" | "additionalProperties", kept, Value::Bool(true)) => Some(kept.clone()),
+        _ => None,
+    }
+}
+
+fn pick(one: &Value, other: &Value, is_better: impl Fn(f64, f64) -> bool) -> Option<Value> {
+    let (first, second) = (one.as_f64()?, other.as_f64()?);
+    Some(if is_better(second, first) { other.clone() } else { one.clone() })
+}
+
+/// The types that a `type` keyword names.
+pub(super) fn types(kind: &Value) -> Vec<&str> {
+    match kind {
+        Value::String(kind) => vec![kind.as_str()],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// One object that stands for several alternatives at the root, where no union may stand: it has the properties of all of
+/// them, and requires what all of them require. Alternatives that are no objects add nothing, since arguments are one.
+pub(super) fn flattened(
+    base: &Map<String, Value>,
+    alternatives: &[Map<String, Value>],
+) -> Map<String, Value> {
+    let mut flat = base.clone();
+    let mut properties = match flat.get("properties") {
+        Some(Value::Object(properties)) => properties.clone(),
+        _ => Map::new(),
+    };
+    let mut common: Option<Vec<Value>> = None;
+    for alternative in alternatives {
+        if let Some(Value::Object(more)) = alternative.get("properties") {
+            for (name, schema) in more {
+                let joined = match properties.get(name) {
+                    None => schema.clone(),
+                    Some(known) if known == schema => schema.clone(),
+                    Some(known) => any_of(known, schema),
+                };
+                properties.insert(name.clone(), joined);
+            }
+        }
+        let required = match alternative.get("required") {
+            Some(Value::Array(required)) => required.clone(),
+            _ => Vec::new(),
+        };
+        common = Some(match common {
+            None => required,
+            Some(common) => common.into_iter().filter(|name| required.contains(name)).collect(),
+        });
+    }
+    let mut required = match flat.get("required") {
+        Some(Value::Array(required)) => required.clone(),
+        _ => Vec::new(),
+    };
+    required.extend(
+        common.unwrap_or_default().into_iter().filter(|name| !required.contains(name)).collect::<Vec<_>>(),
+    );
+    flat.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        flat.insert("required".to_owned(), Value::Array(required));
+    }
+    let is_closed = |one: &Map<String, Value>| one.get("additionalProperties") == Some(&Value::Bool(false));
+    if !base.contains_key("additionalProperties")
+        && !alternatives.is_empty()
+        && alternatives.iter().all(is_closed)
+    {
+        flat.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    flat
+}
+
+/// What one of two schemas takes.
+fn any_of(one: &Value, other: &Value) -> Value {
+    let mut list = match one {
+        Value::Object(members) if members.len() == 1 => match members.get("anyOf") {
+            Some(Value::Array(list)) => list.clone(),
+            _ => vec![one.clone()],
+        },
+        _ => vec![one.clone()],
+    };
+    if !list.contains(other) {
+        list.push(other.clone());
+    }
+    json!({ "anyOf": list })
+}
