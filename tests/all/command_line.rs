@@ -255,6 +255,26 @@ fn the_documents_have_the_promised_shapes() {
 }
 
 #[test]
+fn a_run_is_shown_as_each_provider_takes_it() {
+    for wire in ["openai", "openai-strict", "anthropic", "gemini", "mcp", "xai", "mistral", "bedrock"] {
+        let (code, document) = json(&["project", wire]);
+        assert_eq!((code, document["provider"].as_str()), (0, Some(wire)));
+        let tools = document["tools"].as_array().unwrap();
+        assert!(tools.iter().any(|tool| tool.to_string().contains("\"echo\"")), "{tools:?}");
+        assert!(document["report"].is_array() && document["left_out"].is_array());
+    }
+    insta::assert_snapshot!(page(&["project", "openai-strict", "count_up"]));
+    let output = airlock(&["--plugins", built("plugins").to_str().unwrap(), "project", "mcp", "ecko"]);
+    assert_eq!(output.status.code(), Some(2));
+    let (_, explanation) = json(&["explain", "count_up"]);
+    let projected = explanation["projected"].as_array().unwrap();
+    assert_eq!(projected.len(), 8);
+    assert_eq!(projected[1]["changes"][0]["change"], "made-required");
+    let (_, explanation) = json(&["explain", "notes_forget"]);
+    assert!(explanation.get("projected").is_none(), "it is not exposed: {explanation}");
+}
+
+#[test]
 fn pages_for_people_read_well() {
     insta::assert_snapshot!(page(&["tools"]), @r"
     TOOL              PLUGIN     DESCRIPTION

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use airlock_core::Provider;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::approver::DecisionFlag;
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Tools(ToolsCommand),
     /// The tools of one run that fit a few words.
     Search(SearchCommand),
+    /// The tools of one run as a model provider takes them, and what was changed on the way.
+    Project(ProjectCommand),
     /// How far a tool or plugin has come, what stopped it, and what would change that.
     Explain(ExplainCommand),
     /// Which handlers are called when, in dispatch order.
@@ -140,6 +144,26 @@ pub(crate) struct SearchCommand {
 
     #[command(flatten)]
     pub(crate) run: RunFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProjectCommand {
+    /// In whose format.
+    #[arg(value_name = "FORMAT", value_parser = provider())]
+    pub(crate) wire: Provider,
+
+    /// Only this tool, with its whole schema.
+    pub(crate) tool: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) run: RunFlags,
+}
+
+/// The providers that there are.
+fn provider() -> impl TypedValueParser<Value = Provider> {
+    let find = |word: String| Provider::ALL.into_iter().find(|provider| provider.as_str() == word);
+    PossibleValuesParser::new(Provider::ALL.map(Provider::as_str))
+        .try_map(move |word| find(word).ok_or("no such provider"))
 }
 
 #[derive(Debug, Args)]
@@ -232,4 +256,14 @@ pub(crate) struct CallCommand {
 
     #[command(flatten)]
     pub(crate) run: RunFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn no_two_flags_have_one_name() {
+        super::Arguments::command().debug_assert();
+    }
 }

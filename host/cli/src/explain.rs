@@ -1,5 +1,6 @@
 //! `airlock explain`: the six states of a tool or plugin, where it stopped, and what would change that.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -42,6 +43,24 @@ fn show(explanation: &Explanation) -> std::io::Result<()> {
             rule.layer,
             text::single_line(&place)
         )?;
+    }
+    if !explanation.projected.is_empty() {
+        writeln!(output, "\n{STRONG}projected{STRONG:#}")?;
+    }
+    for projected in &explanation.projected {
+        let provider = projected.provider.as_str();
+        match (&projected.left_out, projected.changes.as_slice()) {
+            (Some(why), _) => {
+                writeln!(output, "  {ERROR}✗{ERROR:#} {provider:13}  {}", text::single_line(why))?;
+            }
+            (None, []) => writeln!(output, "  {GOOD}✓{GOOD:#} {provider:13}  as it is")?,
+            (None, changes) => {
+                let words: BTreeSet<_> = changes.iter().map(|row| row.change.as_str()).collect();
+                let words = words.into_iter().collect::<Vec<_>>().join(", ");
+                let (number, noun) = (changes.len(), if changes.len() == 1 { "change" } else { "changes" });
+                writeln!(output, "  {GOOD}✓{GOOD:#} {provider:13}  {number} {noun}: {words}")?;
+            }
+        }
     }
     if let Some(fix) = &explanation.fix {
         writeln!(output, "hint: {}", text::single_line(fix))?;

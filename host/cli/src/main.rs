@@ -14,6 +14,7 @@ mod failure;
 mod hooks;
 mod page;
 mod plugins;
+mod project;
 mod reach;
 mod run;
 mod schema;
@@ -61,6 +62,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Plugins(command) => plugins::run(command, &setup).await,
             Command::Tools(command) => tools::run(command, &setup).await,
             Command::Search(command) => search::run(command, &setup).await,
+            Command::Project(command) => project::run(command, &setup).await,
             Command::Explain(command) => explain::run(command, &setup).await,
             Command::Hooks(command) => hooks::run(command, &setup).await,
             Command::Call(command) => call::run(command, &setup).await,

@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::hooks::HookName;
 use crate::host::PluginStatus;
 use crate::id::ToolName;
+use crate::projection::{Provider, ReportRow};
 use crate::surface::{ExposedTool, Owner, Removal, Rule, Surface};
 use crate::text;
 
@@ -70,6 +71,21 @@ pub struct Explanation {
     pub rules: Vec<Rule>,
     /// What would change that.
     pub fix: Option<String>,
+    /// What each model provider is told of a tool that is exposed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub projected: Vec<Projected>,
+}
+
+/// A tool before one model provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Projected {
+    /// Which.
+    pub provider: Provider,
+    /// Everything that its schema lost or changed on the way.
+    pub changes: Vec<ReportRow>,
+    /// Why it is not sent at all, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// Why something stopped: the state, the finding that says so, and every rule.
@@ -147,7 +163,7 @@ fn explain_tool(
             let fix = "mend the guard, or set `on-load-failure = \"ignore\"` in its entry".to_owned();
             Stop { at: State::Executed, reason, rules: vec![rule], fix }
         });
-        return answer(shown, SubjectKind::Tool, stop, |state| match (state, owner) {
+        let explanation = answer(shown, SubjectKind::Tool, stop, |state| match (state, owner) {
             (State::Installed, Owner::Core) => "it is a native tool of the host".to_owned(),
             (State::Discovered | State::Registered, Owner::Core) => "the host was built with it".to_owned(),
             (State::Installed, Owner::Plugin(id)) => folder_of(plugins, id.as_str()),
@@ -163,6 +179,7 @@ fn explain_tool(
             (State::Called, _) => "a call with arguments that fit its schema is accepted".to_owned(),
             (State::Executed, _) => judges(surface, exposed),
         });
+        return Explanation { projected: projected(surface, &exposed.tool.name), ..explanation };
     }
     let native =
         surface.removed().iter().find(|gone| gone.name.as_str() == shown && gone.plugin == Owner::Core);
@@ -226,6 +243,15 @@ fn explain_tool(
             .to_owned();
     let stop = Stop { at: State::Installed, reason, rules: Vec::new(), fix };
     answer(shown, SubjectKind::Unknown, Some(stop), |_| "not reached".to_owned())
+}
+
+fn projected(surface: &Surface, name: &ToolName) -> Vec<Projected> {
+    let for_provider = |provider| {
+        let projection = surface.project_tool(name, provider)?;
+        let left_out = projection.left_out().first().map(|finding| finding.message.clone());
+        Some(Projected { provider, changes: projection.report().to_vec(), left_out })
+    };
+    Provider::ALL.into_iter().filter_map(for_provider).collect()
 }
 
 /// Where a declared tool that is not on the surface stopped.
@@ -336,5 +362,14 @@ fn answer(
         Some(stop) => (Some(stop.reason), stop.rules, Some(stop.fix)),
         None => (None, Vec::new(), None),
     };
-    Explanation { subject, kind, states: states.to_vec(), stopped_at, reason, rules, fix }
+    Explanation {
+        subject,
+        kind,
+        states: states.to_vec(),
+        stopped_at,
+        reason,
+        rules,
+        fix,
+        projected: Vec::new(),
+    }
 }

@@ -88,7 +88,7 @@ pub use diagnostic::{Code, Diagnostic, Location, Severity, lossily};
 pub use discover::{Origin, PluginRoot};
 pub use document::RawJson;
 pub use error::{Error, ErrorKind};
-pub use explain::{ExplainedState, Explanation, State, SubjectKind};
+pub use explain::{ExplainedState, Explanation, Projected, State, SubjectKind};
 pub use hooks::{
     AgentSummary, ApprovalAsk, ApprovalDecision, ApprovalRequest, ApprovalSeverity, Blocked, FailureAction,
     GateVerdict, GrantScope, HookEvent, HookKind, HookName, HookOptions, HookOutcome, HookStatus,

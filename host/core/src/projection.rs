@@ -57,21 +57,27 @@ pub struct WireTool {
 impl Surface {
     /// The surface as a provider takes it.
     pub fn project(&self, provider: Provider) -> Projection {
-        let mut projection = Projection {
-            provider,
-            tools: Vec::new(),
-            left_out: Vec::new(),
-            report: Vec::new(),
-            decoders: BTreeMap::new(),
-        };
+        let mut projection = Projection::new(provider);
         for exposed in self.tools() {
             projection.add(&exposed.tool);
         }
         projection
     }
+
+    /// One of its tools as a provider takes it; `None` if it is not on this surface.
+    pub fn project_tool(&self, name: &ToolName, provider: Provider) -> Option<Projection> {
+        let mut projection = Projection::new(provider);
+        projection.add(&self.tool(name)?.tool);
+        Some(projection)
+    }
 }
 
 impl Projection {
+    fn new(provider: Provider) -> Self {
+        let (tools, left_out, report) = (Vec::new(), Vec::new(), Vec::new());
+        Self { provider, tools, left_out, report, decoders: BTreeMap::new() }
+    }
+
     fn add(&mut self, tool: &Tool) {
         let contract = tool.parameters.source();
         let mut is_strict = self.provider == Provider::OpenAiStrict;
