@@ -1,9 +1,10 @@
 //! `airlock tools`: the surface of one run, and why other tools are missing from it.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use airlock_core::{Diagnostic, Origin, Removal, Surface};
+use airlock_core::{Diagnostic, Origin, Removal, Surface, ToolName};
 use serde::Serialize;
 
 use crate::arguments::{Format, ToolsCommand};
@@ -25,6 +26,8 @@ struct Tool<'surface> {
     /// Null for a native tool.
     origin: Option<Origin>,
     optional: bool,
+    /// Whether a model is not shown it at once, and finds it with `tool_search`.
+    deferred: bool,
     description: &'surface str,
 }
 
@@ -39,11 +42,16 @@ pub(crate) async fn run(command: &ToolsCommand, setup: &Setup) -> Result<ExitCod
 }
 
 fn document(surface: &Surface) -> Document<'_> {
-    let tools = surface.tools().map(|exposed| Tool {
+    let deferred: BTreeSet<&ToolName> = surface.deferred().map(|exposed| &exposed.tool.name).collect();
+    // What a model is shown has the host's own tools that find the others.
+    let mut all: Vec<_> = surface.deferred().chain(surface.offered()).collect();
+    all.sort_by_key(|exposed| &exposed.tool.name);
+    let tools = all.into_iter().map(|exposed| Tool {
         name: exposed.tool.name.as_str(),
         plugin: exposed.owner.to_string(),
         origin: exposed.origin,
         optional: exposed.optional,
+        deferred: deferred.contains(&exposed.tool.name),
         description: &exposed.tool.description,
     });
     Document { tools: tools.collect(), removed: surface.removed(), diagnostics: surface.diagnostics() }
@@ -51,8 +59,16 @@ fn document(surface: &Surface) -> Document<'_> {
 
 fn show(document: &Document<'_>) -> std::io::Result<()> {
     let mut output = page::standard_output();
+    let deferred = document.tools.iter().filter(|tool| tool.deferred).count();
     if document.tools.is_empty() {
         writeln!(output, "no tools on this surface")?;
+    } else if deferred > 0 {
+        let shown = |tool: &Tool<'_>| {
+            let when = if tool.deferred { "deferred" } else { "at once" };
+            [tool.name.to_owned(), tool.plugin.clone(), when.to_owned(), page::summary(tool.description)]
+        };
+        let rows: Vec<_> = document.tools.iter().map(shown).collect();
+        page::table(&mut output, ["TOOL", "PLUGIN", "SHOWN", "DESCRIPTION"], &rows)?;
     } else {
         let rows: Vec<_> = document
             .tools
@@ -85,5 +101,9 @@ fn show(document: &Document<'_>) -> std::io::Result<()> {
     }
     let (exposed, removed) = (document.tools.len(), document.removed.len());
     let tools = if exposed == 1 { "tool" } else { "tools" };
-    writeln!(output, "\n{FAINT}{exposed} {tools}, {removed} removed{FAINT:#}")
+    let found = match deferred {
+        0 => String::new(),
+        deferred => format!(", {deferred} deferred: found by tool_search"),
+    };
+    writeln!(output, "\n{FAINT}{exposed} {tools}{found}, {removed} removed{FAINT:#}")
 }

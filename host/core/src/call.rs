@@ -17,6 +17,7 @@ mod receipt;
 mod repetition;
 mod stale;
 mod trusted;
+mod unwrap;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hooks::ToolAttempt;
 use crate::id::CallId;
 use crate::plugin::ProgressSink;
+use crate::search::Control;
 use crate::surface::{ExposedTool, Surface};
 
 pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver};
@@ -117,6 +119,8 @@ pub(crate) struct AcceptedCall<'surface> {
     arguments: Value,
     /// As the model wrote them.
     written: Value,
+    /// The host's own tool that it stood in.
+    via: Option<Control>,
     progress: ProgressSink,
 }
 
@@ -133,7 +137,7 @@ impl AcceptedCall<'_> {
             owner: self.exposed.owner.to_string(),
             side_effecting: self.exposed.side_effecting,
             params: self.arguments.clone(),
-            via: None,
+            via: self.via.map(|control| control.as_str().to_owned()),
         }
     }
 }
@@ -147,6 +151,8 @@ struct Identity {
     owner: Option<String>,
     /// As they were when the call ended.
     arguments: Value,
+    /// The host's own tool that it stood in.
+    via: Option<Control>,
 }
 
 /// The checkpoints in their order.
@@ -162,7 +168,7 @@ pub(crate) async fn run(surface: &Surface, call: Call) -> Outcome {
     let (cancellation, is_dry) = (call.cancellation.clone(), call.is_dry);
 
     let (mut identity, accepted) = accept::accept(surface, call, &mut trail);
-    ledger.know(&identity.id, &identity.tool, identity.owner.as_deref(), &identity.arguments);
+    ledger.know(&identity);
     let exposed = accepted.as_ref().ok().map(|accepted| accepted.exposed);
     let written = is_loop_protected.then(|| identity.arguments.clone());
     let mut asks = Vec::new();

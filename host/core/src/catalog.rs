@@ -152,6 +152,7 @@ impl Catalogue {
         diagnostics.extend(conflicts.iter().map(|conflict| conflict.diagnostic.clone()));
         diagnostics.extend(ownership::contested_capabilities(&entries));
         diagnostics.extend(ownership::pointless_owners(&entries, config));
+        diagnostics.extend(ownership::pointless_pins(&entries, native_tools, config));
         diagnostics.extend(enablement::unmatched(config, &entries));
         diagnostics.extend(enablement::guards_off(config, &entries));
         diagnostics.extend(unused::unused(config, &entries));

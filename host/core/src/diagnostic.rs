@@ -139,6 +139,8 @@ codes! {
     PurposeUnknown = "purpose-unknown", Error;
     /// Runs started one another too often; the last one gets no tools.
     LineageTooDeep = "lineage-too-deep", Error;
+    /// There are so many tools that some would be withheld until they are searched for, and something forbids that.
+    DeferralOff = "deferral-off", Note;
     /// A handler is about a tool that nothing has.
     HookUnmatched = "hook-unmatched", Warning;
     /// A handler failed where its failure takes something away.

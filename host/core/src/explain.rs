@@ -10,6 +10,7 @@ use crate::hooks::HookName;
 use crate::host::PluginStatus;
 use crate::id::ToolName;
 use crate::projection::{Provider, ReportRow};
+use crate::search::Control;
 use crate::surface::{ExposedTool, Owner, Removal, Rule, Surface};
 use crate::text;
 
@@ -171,15 +172,26 @@ fn explain_tool(
             (State::Registered, Owner::Plugin(id)) => {
                 format!("the code of `{id}` registered it{}", reasons(surface, id.as_str()))
             }
-            (State::Exposed, _) => format!(
-                "it is on the surface of this run of `{}`; every layer permits it: {}",
-                surface.run().agent,
-                surface.layers_in_words()
-            ),
+            (State::Exposed, _) => exposure(surface, exposed),
             (State::Called, _) => "a call with arguments that fit its schema is accepted".to_owned(),
             (State::Executed, _) => judges(surface, exposed),
         });
         return Explanation { projected: projected(surface, &exposed.tool.name), ..explanation };
+    }
+    if let Some(control) = Control::named(&shown) {
+        let reason = format!(
+            "`{}` is the host's own, for runs whose tools are withheld; none is here",
+            control.as_str()
+        );
+        let off = surface.diagnostics().iter().find(|finding| finding.code == Code::DeferralOff);
+        let stop = off.map_or_else(
+            || {
+                let fix = "it comes by itself when there are more tools than `[tool-search]` says".to_owned();
+                Stop { at: State::Exposed, reason, rules: Vec::new(), fix }
+            },
+            |off| Stop::by(State::Exposed, off),
+        );
+        return answer(shown, SubjectKind::Tool, Some(stop), |_| "it is the host's own".to_owned());
     }
     let native =
         surface.removed().iter().find(|gone| gone.name.as_str() == shown && gone.plugin == Owner::Core);
@@ -315,6 +327,22 @@ fn folder_of(plugins: &[PluginStatus], id: &str) -> String {
     let shown = found
         .map(|status| format!("`{id}` lies in {} ({})", status.entry.folder.display(), status.entry.origin));
     shown.collect::<Vec<_>>().join("; ")
+}
+
+/// What shows that the tool is exposed, and whether a model is shown it at once.
+fn exposure(surface: &Surface, exposed: &ExposedTool) -> String {
+    let (agent, name) = (&surface.run().agent, &exposed.tool.name);
+    if Control::named(name.as_str()).is_some() {
+        let withheld = surface.deferred().count();
+        return format!("this run of `{agent}` has it because {withheld} of its tools are withheld");
+    }
+    let layers = surface.layers_in_words();
+    let deferred = if surface.is_deferred(name) {
+        format!("; deferred: found by `{}`", Control::Search.as_str())
+    } else {
+        String::new()
+    };
+    format!("it is on the surface of this run of `{agent}`; every layer permits it: {layers}{deferred}")
 }
 
 /// Who judges a call of the tool before it runs.

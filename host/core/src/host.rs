@@ -35,7 +35,7 @@ use crate::plugin::{LogSink, Sandbox};
 use crate::policy::Policy;
 use crate::result::unix_ms;
 use crate::run::RunContext;
-use crate::surface::{Candidate, Surface, candidates};
+use crate::surface::{Candidate, ExposedTool, Surface, candidates};
 use crate::tool::{Tool, ToolDescriptor};
 
 pub use builder::HostBuilder;
@@ -78,6 +78,8 @@ struct Parts {
     sandbox: Arc<dyn Sandbox>,
     roots: Vec<PluginRoot>,
     natives: Vec<Arc<NativeRegistration>>,
+    /// The host's own tools of surfaces that withhold others.
+    controls: Vec<Arc<ExposedTool>>,
     hooks: Vec<Arc<dyn NativeHook>>,
     policies: Vec<Arc<dyn TrustedPolicy>>,
     approver: Option<Arc<dyn Approver>>,
@@ -153,7 +155,10 @@ impl Parts {
         roots.extend(
             config.plugin_roots().into_iter().map(|path| PluginRoot { path, origin: Origin::Config }),
         );
-        let names: Vec<ToolName> = self.natives.iter().map(|native| native.tool.name.clone()).collect();
+        let natives = self.natives.iter().map(|native| &native.tool.name);
+        // The host's own three have their names on every surface, so that none has another meaning on a larger one.
+        let own = self.controls.iter().map(|control| &control.tool.name);
+        let names: Vec<ToolName> = natives.chain(own).cloned().collect();
         let (packages, mut diagnostics) = discover(&roots);
         let secrets = self.secrets();
         diagnostics.extend_from_slice(secrets.findings());
@@ -215,6 +220,11 @@ impl Shared {
 
     pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
         self.parts.approver.as_ref()
+    }
+
+    /// The host's own tools of surfaces that withhold others.
+    pub(crate) fn controls(&self) -> &[Arc<ExposedTool>] {
+        &self.parts.controls
     }
 
     pub(crate) fn turns(&self) -> &Turns {

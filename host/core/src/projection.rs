@@ -12,7 +12,7 @@ mod provider;
 mod references;
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ pub struct Projection {
     left_out: Vec<Diagnostic>,
     report: Vec<ReportRow>,
     decoders: BTreeMap<ToolName, Decoder>,
+    /// Tools that the surface withholds: a model knows their contract schemas, so that there is nothing to undo.
+    deferred: BTreeSet<ToolName>,
 }
 
 /// One tool as a provider takes it.
@@ -55,10 +57,12 @@ pub struct WireTool {
 }
 
 impl Surface {
-    /// The surface as a provider takes it.
+    /// The surface as a provider takes it: what is [offered](Surface::offered), without what is withheld until it is searched
+    /// for.
     pub fn project(&self, provider: Provider) -> Projection {
-        let mut projection = Projection::new(provider);
-        for exposed in self.tools() {
+        let deferred = self.deferred().map(|exposed| exposed.tool.name.clone()).collect();
+        let mut projection = Projection { deferred, ..Projection::new(provider) };
+        for exposed in self.offered() {
             projection.add(&exposed.tool);
         }
         projection
@@ -75,7 +79,7 @@ impl Surface {
 impl Projection {
     fn new(provider: Provider) -> Self {
         let (tools, left_out, report) = (Vec::new(), Vec::new(), Vec::new());
-        Self { provider, tools, left_out, report, decoders: BTreeMap::new() }
+        Self { provider, tools, left_out, report, decoders: BTreeMap::new(), deferred: BTreeSet::new() }
     }
 
     fn add(&mut self, tool: &Tool) {
@@ -178,10 +182,12 @@ impl Projection {
     }
 
     /// A model's arguments as the contract has them: renamed members have their names back, and what stands for "absent" is
-    /// gone. Whether they fit is for the call to say. `None` if no tool of that name was sent.
+    /// gone. Whether they fit is for the call to say. `None` if no tool of that name was sent or withheld.
     pub fn decode(&self, name: &str, arguments: Value) -> Option<(ToolName, Value)> {
         let name = ToolName::canonicalise(name).ok()?;
-        let decoder = self.decoders.get(&name)?;
-        Some((name, decoder.decode(arguments)))
+        match self.decoders.get(&name) {
+            Some(decoder) => Some((name, decoder.decode(arguments))),
+            None => self.deferred.contains(&name).then_some((name, arguments)),
+        }
     }
 }

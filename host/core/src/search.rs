@@ -3,7 +3,13 @@
 //!
 //! Ranking is BM25 (k1 1.2, b 0.75) over name, title, description and parameter names; a tool that is called exactly as the
 //! query is first. Equal queries on equal surfaces give equal hits.
+//!
+//! Where a surface withholds tools, a model finds them with the host's own three: `control.rs` makes them, `answer.rs` is what
+//! they say, and `directory.rs` a list of what is withheld.
 
+mod answer;
+mod control;
+mod directory;
 mod index;
 mod signature;
 mod terms;
@@ -14,6 +20,8 @@ use crate::id::ToolName;
 use crate::surface::{ExposedTool, Surface};
 use crate::text;
 
+pub(crate) use answer::answer;
+pub(crate) use control::{Control, controls};
 pub(crate) use index::Index;
 pub use signature::signature;
 
@@ -45,18 +53,26 @@ pub struct Hit {
 }
 
 impl Surface {
-    /// The tools that fit a query best, best first; at most `limit`, and never more than [`MAX_HITS`].
+    /// The tools that fit a query best, best first; at most `limit`, and never more than [`MAX_HITS`]. What the
+    /// configuration in force no longer allows is not found.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         let query = text::shorten(query, MAX_QUERY_CHARS);
-        let found = self.index().search(&query, limit.min(MAX_HITS));
+        let found = self.with_current(|is_current| {
+            let is_current = |name: &ToolName| self.tool(name).is_some_and(is_current);
+            self.index().search(&query, limit.min(MAX_HITS), is_current)
+        });
         found.into_iter().filter_map(|(name, score)| Some(hit(self.tool(&name)?, score))).collect()
     }
 }
 
+/// The beginning of a description on one line.
+fn one_line(description: &str, max_chars: usize) -> String {
+    text::single_line(&text::shorten(description, max_chars)).into_owned()
+}
+
 fn hit(exposed: &ExposedTool, score: f64) -> Hit {
     let tool = &exposed.tool;
-    let description =
-        text::single_line(&text::shorten(&tool.description, MAX_DESCRIPTION_CHARS)).into_owned();
+    let description = one_line(&tool.description, MAX_DESCRIPTION_CHARS);
     Hit {
         name: tool.name.clone(),
         owner: exposed.owner.to_string(),

@@ -2,6 +2,7 @@
 //!
 //! Only a [`Surface`] hands out exposed tools, and only it accepts calls.
 
+mod deferral;
 mod factory;
 mod materialise;
 mod narrow;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome};
 use crate::config::PolicyEntry;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::discover::Origin;
 use crate::error::Error;
 use crate::hooks::{Guards, Handlers, MissingGuard};
@@ -28,12 +29,12 @@ use crate::host::{Shared, Snapshot};
 use crate::id::{CallId, Digest, PluginId, ToolName};
 use crate::limits::Limits;
 use crate::load::Loaded;
-use crate::manifest::Concurrency;
+use crate::manifest::{Concurrency, Deferral};
 use crate::native::NativeTool;
 use crate::plugin::{Bound, Plugin};
 use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
 use crate::run::RunContext;
-use crate::search::Index;
+use crate::search::{Control, Index};
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
@@ -42,6 +43,7 @@ pub use prepare::Turn;
 pub(crate) use removal::Cause;
 pub use removal::{Removal, Rule, Stage};
 
+use deferral::Withheld;
 use narrow::Rules;
 
 /// Who implements a tool; as text `core` or a plugin's id.
@@ -97,6 +99,8 @@ pub struct ExposedTool {
     pub(crate) side_effecting: bool,
     /// How many of its calls may run at once.
     pub(crate) concurrency: Concurrency,
+    /// Whether it may be withheld from the wire.
+    pub(crate) defer: Deferral,
     /// Its plugin's handlers over its own tools, which need no grant.
     pub(crate) own_handlers: Arc<Handlers>,
     pub(crate) implementation: Implementation,
@@ -106,7 +110,15 @@ pub struct ExposedTool {
 #[derive(Debug, Clone)]
 pub(crate) enum Implementation {
     Native(Arc<dyn NativeTool>),
-    Guest { id: PluginId, plugin: Arc<dyn Plugin>, digest: Digest, limits: Limits, bound: Option<Bound> },
+    /// The host itself reads the surface.
+    Control(Control),
+    Guest {
+        id: PluginId,
+        plugin: Arc<dyn Plugin>,
+        digest: Digest,
+        limits: Limits,
+        bound: Option<Bound>,
+    },
 }
 
 /// The tools of one run, and why others are missing. Cheap to clone.
@@ -124,6 +136,10 @@ struct Parts {
     removed: Vec<Removal>,
     diagnostics: Vec<Diagnostic>,
     plan: Vec<(PluginId, Vec<LoadReason>)>,
+    /// What a model is not shown at once.
+    withheld: Withheld,
+    /// Why nothing may be withheld in this run, if so.
+    not_withheld: Option<Arc<Cause>>,
     /// What can be found here; made when somebody first searches.
     index: OnceLock<Arc<Index>>,
 }
@@ -160,20 +176,36 @@ impl Surface {
         let exposed = materialised.exposed.into_iter();
         let tools = exposed.map(|exposed| (exposed.tool.name.clone(), Arc::new(exposed))).collect();
         let plan = plan.into_iter().map(|(id, (_, reasons))| (id, reasons)).collect();
+        let not_withheld = deferral::refusal(&rules).map(Arc::new);
         drop(rules);
         let run = Arc::new(run);
-        let index = OnceLock::new();
-        Self(Arc::new(Parts { host, snapshot, run, seen, tools, removed, diagnostics, plan, index }))
+        let (index, withheld) = (OnceLock::new(), Withheld::default());
+        let mut parts = Parts {
+            host,
+            snapshot,
+            run,
+            seen,
+            tools,
+            removed,
+            diagnostics,
+            plan,
+            withheld,
+            not_withheld,
+            index,
+        };
+        parts.withhold();
+        Self(Arc::new(parts))
     }
 
-    /// The exposed tools in order of their names.
+    /// The exposed tools in order of their names, whether or not a model is shown them at once; not the host's own three that
+    /// find those that are [deferred](Self::deferred).
     pub fn tools(&self) -> impl Iterator<Item = &ExposedTool> {
         self.0.tools.values().map(Arc::as_ref)
     }
 
-    /// The exposed tool of that name.
+    /// The exposed tool of that name, or the one of the host's own three if this surface has them.
     pub fn tool(&self, name: &ToolName) -> Option<&ExposedTool> {
-        self.0.tools.get(name).map(Arc::as_ref)
+        self.0.tools.get(name).or_else(|| self.control(name)).map(Arc::as_ref)
     }
 
     /// What can be found here.
@@ -231,7 +263,7 @@ impl Surface {
         parts.removed.sort();
         let said_by = |found: Diagnostic| Diagnostic { message: format!("{by}: {}", found.message), ..found };
         parts.diagnostics.extend(found.into_iter().map(said_by));
-        parts.diagnostics.sort();
+        parts.withhold();
         parts.diagnostics.dedup();
         Self(Arc::new(parts))
     }
@@ -247,18 +279,28 @@ impl Surface {
     /// What this run has, with every narrowing in force, to be the cap of a run that comes later. What the configuration
     /// in force no longer allows is left out.
     pub fn capture(&self) -> Capture {
+        let tools = self.with_current(|is_current| {
+            let tools = self.tools().filter(|exposed| is_current(exposed)).map(|exposed| CapturedTool {
+                name: exposed.tool.name.clone(),
+                owner: exposed.owner.clone(),
+                origin: exposed.origin,
+            });
+            tools.collect()
+        });
+        Capture::new(tools, self.0.run.depth())
+    }
+
+    /// Looks at the tools with a judge that says which of them the configuration in force still allows.
+    pub(crate) fn with_current<T>(&self, look: impl FnOnce(&dyn Fn(&ExposedTool) -> bool) -> T) -> T {
         let current = self.0.host.current();
         let is_older = current.generation != self.0.snapshot.generation;
         let rules = is_older.then(|| Rules::new(&current, &self.0.run));
-        let is_stale = |exposed: &ExposedTool| {
-            rules.as_ref().is_some_and(|rules| stale::staleness(exposed, rules).is_some())
-        };
-        let tools = self.tools().filter(|exposed| !is_stale(exposed)).map(|exposed| CapturedTool {
-            name: exposed.tool.name.clone(),
-            owner: exposed.owner.clone(),
-            origin: exposed.origin,
-        });
-        Capture::new(tools.collect(), self.0.run.depth())
+        look(&|exposed| rules.as_ref().is_none_or(|rules| stale::staleness(exposed, rules).is_none()))
+    }
+
+    /// Whether the configuration in force still allows a tool of this surface.
+    pub(crate) fn still_has(&self, exposed: &ExposedTool) -> bool {
+        self.with_current(|is_current| is_current(exposed))
     }
 
     /// The surface of a run that this one starts: what `run` leaves open is as in this run, and no tool is there that
@@ -332,6 +374,19 @@ impl Surface {
     /// Runs one governed call to its end, whatever that is. Dropping the future stops the tool.
     pub async fn call(&self, call: Call) -> Outcome {
         crate::call::run(self, call).await
+    }
+}
+
+impl Parts {
+    /// Settles anew what a model is not shown at once, with what is to be said about that.
+    fn withhold(&mut self) {
+        let written = &self.snapshot.config.file().tool_search;
+        let refusal = self.not_withheld.as_deref();
+        let (withheld, finding) = deferral::settle(&self.tools, written, self.host.controls(), refusal);
+        self.withheld = withheld;
+        self.diagnostics.retain(|known| known.code != Code::DeferralOff);
+        self.diagnostics.extend(finding);
+        self.diagnostics.sort();
     }
 }
 

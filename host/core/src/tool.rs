@@ -42,6 +42,8 @@ pub struct Tool {
     pub parameters: ContractSchema,
     /// What its results' details must satisfy.
     pub output_schema: Option<ContractSchema>,
+    /// How long the parameters' schema is, in bytes of JSON without blanks.
+    pub(crate) schema_bytes: usize,
     /// Whether the author's texts held characters that are now shown escaped.
     pub(crate) was_escaped: bool,
 }
@@ -70,7 +72,8 @@ impl Tool {
         let description = text::escape(&descriptor.description).into_owned();
         let title = descriptor.title.as_deref().map(|title| text::single_line(title).into_owned());
         let was_escaped = description != descriptor.description || title != descriptor.title;
-        Ok(Self { name, title, description, parameters, output_schema, was_escaped })
+        let schema_bytes = parameters.source().to_string().len();
+        Ok(Self { name, title, description, parameters, output_schema, schema_bytes, was_escaped })
     }
 }
 

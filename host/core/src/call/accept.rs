@@ -4,14 +4,16 @@ use serde_json::{Map, Value};
 
 use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
+use super::unwrap::{Asked, Malformed, unwrap};
 use super::{AcceptedCall, Arguments, Call, CallError, CallKind, Identity};
 use crate::id::ToolName;
 use crate::schema::{MAX_DEPTH, RESERVED_KEY, Violation, deeper_than};
-use crate::surface::Surface;
+use crate::search::Control;
+use crate::surface::{Owner, Surface};
 use crate::text;
 
 /// Largest arguments in bytes of JSON: what a model can write in one answer, many times over.
-const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+pub(super) const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
 /// Judges a call. The identity comes back whatever the answer, for the record.
 pub(super) fn accept<'surface>(
@@ -20,12 +22,19 @@ pub(super) fn accept<'surface>(
     trail: &mut Trail<'_>,
 ) -> (Identity, Result<AcceptedCall<'surface>, Executed>) {
     let id = call.id.unwrap_or_else(|| surface.next_call_id());
-    let name = ToolName::canonicalise(&call.tool).ok();
+    let Asked { tool, arguments, via } = match unwrap(surface, call.tool, call.arguments) {
+        Ok(asked) => asked,
+        Err(Malformed { arguments, error }) => {
+            let (tool, owner) = (Control::Call.as_str().to_owned(), Some(Owner::Core.to_string()));
+            return (Identity { id, tool, owner, arguments, via: None }, Err(refuse(error, trail)));
+        }
+    };
+    let name = ToolName::canonicalise(&tool).ok();
     let shown = name
         .as_ref()
-        .map_or_else(|| text::single_line(&text::shorten(&call.tool, 80)).into_owned(), ToString::to_string);
-    let mut identity = Identity { id: id.clone(), tool: shown, owner: None, arguments: Value::Null };
-    let parsed = parse(call.arguments);
+        .map_or_else(|| text::single_line(&text::shorten(&tool, 80)).into_owned(), ToString::to_string);
+    let mut identity = Identity { id: id.clone(), tool: shown, owner: None, arguments: Value::Null, via };
+    let parsed = parse(arguments);
     if let Ok(arguments) = &parsed {
         identity.arguments = arguments.clone();
     }
@@ -34,11 +43,6 @@ pub(super) fn accept<'surface>(
         return (identity, Err(refusal));
     };
     identity.owner = Some(exposed.owner.to_string());
-    let refuse = |error: CallError, trail: &mut Trail<'_>| {
-        let error = error.bounded();
-        trail.note(Checkpoint::Acceptance, "refused", "core", Some(error.message.clone()));
-        Executed::refused(error)
-    };
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(problem) => {
@@ -53,18 +57,34 @@ pub(super) fn accept<'surface>(
         let error = CallError::new(CallKind::InvalidParams, message).with_violations(violations);
         return (identity, Err(refuse(error, trail)));
     }
-    trail.note(Checkpoint::Acceptance, "accepted", "core", None);
+    let around = via.map(|control| format!("it stood in a call of `{}`", control.as_str()));
+    trail.note(Checkpoint::Acceptance, "accepted", "core", around);
     let written = arguments.clone();
-    let accepted = AcceptedCall { id, exposed, arguments, written, progress: call.progress };
+    let accepted = AcceptedCall { id, exposed, arguments, written, via, progress: call.progress };
     (identity, Ok(accepted))
 }
 
-/// Arguments as an object, or the end of a sentence that begins with "the arguments".
+/// The end of a call that asks for something that cannot be.
+fn refuse(error: CallError, trail: &mut Trail<'_>) -> Executed {
+    let error = error.bounded();
+    trail.note(Checkpoint::Acceptance, "refused", "core", Some(error.message.clone()));
+    Executed::refused(error)
+}
+
 fn parse(arguments: Arguments) -> Result<Value, String> {
+    parse_within(arguments, MAX_ARGUMENT_BYTES, MAX_DEPTH)
+}
+
+/// Arguments as an object, or the end of a sentence that begins with "the arguments".
+pub(super) fn parse_within(
+    arguments: Arguments,
+    max_bytes: usize,
+    max_depth: usize,
+) -> Result<Value, String> {
     let value = match arguments {
         Arguments::Text(source) => {
-            if source.len() > MAX_ARGUMENT_BYTES {
-                return Err(format!("have {} bytes, the limit is {MAX_ARGUMENT_BYTES}", source.len()));
+            if source.len() > max_bytes {
+                return Err(format!("have {} bytes, the limit is {max_bytes}", source.len()));
             }
             if source.contains(RESERVED_KEY) {
                 return Err(format!("contain `{RESERVED_KEY}`, which no tool may be sent"));
@@ -76,14 +96,14 @@ fn parse(arguments: Arguments) -> Result<Value, String> {
         }
         Arguments::Value(value) => {
             let bytes = if is_small(&value) { 0 } else { value.to_string().len() };
-            if bytes > MAX_ARGUMENT_BYTES {
-                return Err(format!("have {bytes} bytes, the limit is {MAX_ARGUMENT_BYTES}"));
+            if bytes > max_bytes {
+                return Err(format!("have {bytes} bytes, the limit is {max_bytes}"));
             }
             value
         }
     };
-    if deeper_than(&value, MAX_DEPTH) {
-        return Err(format!("are nested deeper than {MAX_DEPTH} levels"));
+    if deeper_than(&value, max_depth) {
+        return Err(format!("are nested deeper than {max_depth} levels"));
     }
     match value {
         Value::Null => Ok(Value::Object(Map::new())),
@@ -128,7 +148,8 @@ fn not_exposed(surface: &Surface, shown: &str, trail: &mut Trail<'_>) -> Execute
         (None, None) => "no installed plugin and no native tool has this name".to_owned(),
     };
     trail.note(Checkpoint::Acceptance, "refused", "core", Some(reason));
-    let suggestion = text::suggest(shown, surface.tools().map(|exposed| exposed.tool.name.as_str()));
+    let here = surface.tools().chain(surface.controls());
+    let suggestion = text::suggest(shown, here.map(|exposed| exposed.tool.name.as_str()));
     let message = match suggestion {
         Some(name) => format!("there is no tool `{shown}` here; did you mean `{name}`?"),
         None => format!("there is no tool `{shown}` here"),

@@ -246,7 +246,7 @@ fn key(run: &RunContext, call: &AcceptedCall<'_>, asks: &[Ask]) -> GrantKey {
 fn owner_digest(exposed: &ExposedTool) -> Digest {
     match &exposed.implementation {
         Implementation::Guest { digest, .. } => *digest,
-        Implementation::Native(_) => {
+        Implementation::Native(_) | Implementation::Control(_) => {
             let tool = &exposed.tool;
             let parts = [tool.name.as_str(), &tool.description, &tool.parameters.source().to_string()];
             Digest::of_parts(parts.map(str::as_bytes))

@@ -19,6 +19,7 @@ use crate::native::{NativeCall, NativeTool, panic_text};
 use crate::plugin::{Answer, Bound, Invocation, Plugin, Stop, TraceSink};
 use crate::result::{MAX_CONTENT_BYTES, content_bytes};
 use crate::schema::untrusted_json;
+use crate::search::{self, Control};
 use crate::surface::{ExposedTool, Implementation, Surface};
 use crate::tool::{Content, Tool, ToolError, ToolResult};
 
@@ -91,6 +92,7 @@ pub(super) async fn execute(
     let running = async {
         match ready {
             Ready::Native(native) => run_native(native, surface, call).await,
+            Ready::Control(control) => answer(control, surface, &call),
             Ready::Guest(guest) => run_guest(guest, surface, call).await,
         }
     };
@@ -106,6 +108,7 @@ pub(super) async fn execute(
 /// Who runs, and with what.
 enum Ready<'a> {
     Native(&'a dyn NativeTool),
+    Control(Control),
     Guest(Guest<'a>),
 }
 
@@ -121,6 +124,7 @@ impl<'a> Ready<'a> {
     fn new(surface: &Surface, exposed: &'a ExposedTool, witnesses: &mut Witnesses) -> Self {
         match &exposed.implementation {
             Implementation::Native(native) => Self::Native(&**native),
+            Implementation::Control(control) => Self::Control(*control),
             Implementation::Guest { id, plugin, limits, bound, .. } => Self::Guest(Guest {
                 plugin: &**plugin,
                 limits: *limits,
@@ -134,10 +138,19 @@ impl<'a> Ready<'a> {
     /// Whether what is granted now allows effects; it may be more than when the surface was made.
     fn may_have_effects(&self) -> bool {
         match self {
-            Self::Native(_) => false,
+            Self::Native(_) | Self::Control(_) => false,
             Self::Guest(guest) => guest.access.capabilities.may_have_effects(),
         }
     }
+}
+
+/// What the host itself says about a surface.
+fn answer(control: Control, surface: &Surface, call: &AdmittedCall<'_>) -> Executed {
+    let end = search::answer(control, surface, &call.0.arguments).map_err(|detail| {
+        let message = format!("the tool `{}` failed inside the host", control.as_str());
+        CallError::new(CallKind::HostFault, message).with_detail(detail)
+    });
+    Executed { end, failure_details: None, guest: None }
 }
 
 async fn run_native(native: &dyn NativeTool, surface: &Surface, call: AdmittedCall<'_>) -> Executed {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CallKind, Receipt, TrailEntry};
+use super::{CallKind, Identity, Receipt, TrailEntry};
 use crate::audit::{AuditKind, AuditRow, Reservation, StoreError};
 use crate::capability::{Reached, Witnesses};
 use crate::config::AuditContents;
@@ -15,6 +15,7 @@ use crate::id::{CallId, Digest};
 use crate::plugin::Traces;
 use crate::result::{CallRecord, unix_ms};
 use crate::run::RunContext;
+use crate::search::Control;
 
 /// A call that has a place in the records and has not filled it.
 #[derive(Debug)]
@@ -38,6 +39,7 @@ struct Known {
     tool: String,
     owner: Option<String>,
     arguments: Value,
+    via: Option<Control>,
     digest: Option<Digest>,
 }
 
@@ -56,12 +58,14 @@ impl Ledger {
     }
 
     /// Notes which call it is.
-    pub(super) fn know(&mut self, call_id: &CallId, tool: &str, owner: Option<&str>, arguments: &Value) {
+    pub(super) fn know(&mut self, identity: &Identity) {
+        let Identity { id, tool, owner, arguments, via } = identity;
         self.known = Some(Known {
-            call_id: call_id.clone(),
-            tool: tool.to_owned(),
-            owner: owner.map(str::to_owned),
+            call_id: id.clone(),
+            tool: tool.clone(),
+            owner: owner.clone(),
             arguments: arguments.clone(),
+            via: *via,
             digest: None,
         });
     }
@@ -136,6 +140,7 @@ impl Ledger {
             outcome: None,
             arguments,
             owner: self.known.as_ref().and_then(|known| known.owner.as_deref()),
+            via: self.known.as_ref().and_then(|known| known.via).map(Control::as_str),
             agent: &self.run.agent,
             session: &self.run.session,
             run: &self.run.run,
@@ -185,6 +190,8 @@ struct Body<'a> {
     outcome: Option<&'static str>,
     arguments: Option<Digest>,
     owner: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<&'static str>,
     agent: &'a str,
     session: &'a str,
     run: &'a str,

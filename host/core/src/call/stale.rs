@@ -3,6 +3,7 @@
 use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
 use super::{AcceptedCall, CallError, CallKind};
+use crate::id::ToolName;
 use crate::surface::Surface;
 
 /// Lets the call go on if the configuration in force still allows its tool.
@@ -11,7 +12,9 @@ pub(super) fn still_allowed<'surface>(
     call: AcceptedCall<'surface>,
     trail: &mut Trail<'_>,
 ) -> Result<AcceptedCall<'surface>, Box<Executed>> {
-    let Some(reason) = surface.staleness(call.exposed) else { return Ok(call) };
+    let around = call.via.and_then(|control| surface.tool(&ToolName::parse(control.as_str()).ok()?));
+    let stale = surface.staleness(call.exposed).or_else(|| surface.staleness(around?));
+    let Some(reason) = stale else { return Ok(call) };
     let message = format!("the tool `{}` is no longer available", call.exposed.tool.name);
     let error = CallError::new(CallKind::StaleSurface, message).with_detail(reason.clone());
     trail.note(Checkpoint::Gate, error.kind.as_str(), "core", Some(reason));

@@ -1,6 +1,6 @@
 //! Who owns what: entries enter, those that go without something are named. Independent of any order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::enablement::MAX_UNMATCHED;
 use super::{CatalogEntry, Conflict};
@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::discover::Origin;
 use crate::id::{PluginId, ToolName};
 use crate::manifest::MANIFEST_FILE;
+use crate::text;
 
 /// The strongest origin keeps an id; between equals neither does.
 pub(super) fn settle_duplicate_ids(entries: &mut [CatalogEntry]) {
@@ -130,6 +131,28 @@ pub(super) fn pointless_owners(entries: &[CatalogEntry], config: &Config) -> Vec
             .at(config.location(&["tools", "owners", tool.as_str()]))
     };
     pointless.take(MAX_UNMATCHED).map(finding).collect()
+}
+
+/// Findings about tools that the operator keeps from being withheld and that nothing has.
+pub(super) fn pointless_pins(
+    entries: &[CatalogEntry],
+    native_tools: &[ToolName],
+    config: &Config,
+) -> Vec<Diagnostic> {
+    let declared: BTreeSet<&ToolName> =
+        entries.iter().flat_map(|entry| &entry.manifest.contracts.tools).chain(native_tools).collect();
+    let pinned = config.file().tool_search.pinned.iter().enumerate();
+    let finding = |(place, tool): (usize, &ToolName)| {
+        let meant = text::suggest(tool.as_str(), declared.iter().map(|name| name.as_str()));
+        let hint = meant.map_or_else(
+            || "take it out, or install the plugin that has it".to_owned(),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        let message = format!("`tool-search.pinned` names `{tool}`, which nothing has");
+        let location = config.location(&["tool-search", "pinned", &place.to_string()]);
+        Diagnostic::new(Code::PolicyUnmatched, tool, message, hint).at(location)
+    };
+    pinned.filter(|(_, tool)| !declared.contains(tool)).take(MAX_UNMATCHED).map(finding).collect()
 }
 
 /// Findings about channels and providers that two plugins say they implement; settled like tool names.

@@ -16,6 +16,7 @@ use crate::host::Snapshot;
 use crate::id::PluginId;
 use crate::load::Loaded;
 use crate::manifest::HookContract;
+use crate::search::Control;
 use crate::text;
 
 /// Everything that watches over more than its own plugin's tools.
@@ -194,7 +195,8 @@ fn missing_guards(
 
 /// Tools that a handler is about and nothing has: a slip, or a plugin that is not installed.
 fn strays(snapshot: &Snapshot, owners: &BTreeMap<PluginId, Arc<Loaded>>) -> Vec<Diagnostic> {
-    let known: HashSet<&str> = snapshot.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    let known = snapshot.candidates.iter().map(|candidate| candidate.name.as_str());
+    let known: HashSet<&str> = known.chain(Control::ALL.map(Control::as_str)).collect();
     let mut findings = Vec::new();
     for (id, loaded) in owners {
         let handlers = loaded.registration.handlers.iter();

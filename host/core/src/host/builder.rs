@@ -21,6 +21,7 @@ use crate::id::ToolName;
 use crate::limits::Limits;
 use crate::native::NativeTool;
 use crate::plugin::{LogSink, Sandbox};
+use crate::search::{Control, controls};
 use crate::tool::Tool;
 
 /// How long an assembly waits for a plugin that is still compiling: a person waits two seconds without wondering.
@@ -192,6 +193,7 @@ impl HostBuilder {
             sandbox,
             roots: self.roots,
             natives: accept_natives(&self.natives)?,
+            controls: controls().map_err(Error::configuration)?,
             hooks: self.hooks,
             policies: self.policies,
             approver: self.approver,
@@ -226,6 +228,10 @@ fn accept_natives(natives: &[Arc<dyn NativeTool>]) -> Result<Vec<Arc<NativeRegis
         let descriptor = implementation.descriptor();
         let name = ToolName::parse(&descriptor.name)
             .map_err(|problem| Error::configuration(format!("a native tool: {problem}")))?;
+        if Control::named(name.as_str()).is_some() {
+            let message = format!("a native tool is named `{name}`, which is the host's own; rename it");
+            return Err(Error::configuration(message));
+        }
         if accepted.iter().any(|known| known.tool.name == name) {
             return Err(Error::configuration(format!("two native tools are named `{name}`; rename one")));
         }

@@ -232,6 +232,19 @@ impl Layer {
         self.name.can_opt_in() && self.explicit.matches(candidate)
     }
 
+    /// The first entry of the `deny` that means the host's own tool of that name.
+    pub(crate) fn denial_of(&self, name: &str) -> Option<Cause> {
+        let Filter::Lists(lists) = &self.filter else { return None };
+        let means = |denied: &&Denied| denied.patterns.iter().any(|pattern| pattern.means(name));
+        let Denied { entry, location, .. } = lists.deny.iter().find(means)?;
+        let rule =
+            Rule { layer: self.name.as_str(), rule: format!("deny `{entry}`"), location: location.clone() };
+        let place = &self.place;
+        let reason = format!("`{name}` is denied by `{entry}` in `{place}.deny`");
+        let fix = format!("take `{entry}` out of `{place}.deny`");
+        Some(Cause { stage: Stage::Policy, rule, reason, fix })
+    }
+
     /// Every rule by which the tool does not pass; none if it does.
     pub(crate) fn causes(&self, candidate: &Candidate, words: Words) -> Vec<Cause> {
         let mut causes = Vec::new();

@@ -43,6 +43,15 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
+    /// Whether the pattern means the host's own tool of that name.
+    pub(crate) fn means(&self, name: &str) -> bool {
+        match self {
+            Self::Name(known) => **known == *name,
+            Self::Glob(glob) => glob.matches(name),
+            _ => false,
+        }
+    }
+
     /// Whether the pattern denies the tool.
     pub(crate) fn denies(&self, candidate: &Candidate) -> bool {
         let name = candidate.name.as_str();

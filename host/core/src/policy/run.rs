@@ -230,6 +230,11 @@ impl RunPolicy<'_> {
         self.layers.iter().all(|layer| layer.permits(candidate))
     }
 
+    /// The first `deny` of any layer that means the host's own tool of that name.
+    pub(crate) fn denial_of(&self, name: &str) -> Option<Cause> {
+        self.layers.iter().find_map(|layer| layer.denial_of(name))
+    }
+
     /// Whether an operator's entry that applies to this run names an optional tool.
     pub(crate) fn opts_in(&self, candidate: &Candidate) -> bool {
         self.layers.iter().any(|layer| layer.opts_in(candidate))

@@ -8,6 +8,7 @@ use super::pattern::{Glob, Pattern};
 use crate::config::{Config, PolicyEntry};
 use crate::error::Error;
 use crate::id::PluginId;
+use crate::search::Control;
 use crate::surface::{Candidate, Owner, Source};
 use crate::text;
 
@@ -21,7 +22,7 @@ const MAX_PATTERNS: usize = 100_000;
 /// Everything that an entry can name.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    /// Names of native tools, and of plugins that are used: what a bare word means before it means a plugin.
+    /// Names of native tools, of the host's own three, and of plugins that are used: what a bare word means before it means a plugin.
     tools: BTreeSet<Box<str>>,
     /// Names that only plugins declare that are not used. They are known; a manifest that nobody accepted decides nothing.
     unused: BTreeSet<Box<str>>,
@@ -93,6 +94,7 @@ impl Vocabulary {
                 }
             }
         }
+        vocabulary.tools.extend(Control::ALL.map(|control| control.as_str().into()));
         let mut tools_of: BTreeMap<&Owner, Vec<&str>> = BTreeMap::new();
         for candidate in candidates {
             tools_of.entry(&candidate.owner).or_default().push(candidate.name.as_str());

@@ -57,8 +57,13 @@ impl Index {
         index
     }
 
-    /// The best tools with their scores, best first; of equal ones in order of their names.
-    pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<(ToolName, f64)> {
+    /// The best tools that `may_be_found`, with their scores, best first; of equal ones in order of their names.
+    pub(crate) fn search(
+        &self,
+        query: &str,
+        limit: usize,
+        may_be_found: impl Fn(&ToolName) -> bool,
+    ) -> Vec<(ToolName, f64)> {
         let mut scores = vec![0.0; self.tools.len()];
         let mut asked = terms(query);
         asked.truncate(MAX_QUERY_TERMS);
@@ -76,7 +81,8 @@ impl Index {
         found.sort_by(|(one, score), (other, other_score)| {
             is_exact(other).cmp(&is_exact(one)).then(other_score.total_cmp(score)).then(one.cmp(other))
         });
-        found.into_iter().take(limit).map(|(name, score)| (name.clone(), score)).collect()
+        let found = found.into_iter().filter(|(name, _)| may_be_found(name));
+        found.take(limit).map(|(name, score)| (name.clone(), score)).collect()
     }
 
     fn add(&self, term: &str, weight: f64, scores: &mut [f64]) {

@@ -101,6 +101,7 @@ fn from_plugin(
         side_effecting: candidate.metadata.side_effecting
             || rules.snapshot.capabilities(&entry.manifest.id).is_some_and(|all| all.may_have_effects()),
         concurrency: candidate.metadata.concurrency.clone(),
+        defer: candidate.metadata.defer,
         own_handlers: Arc::clone(own_handlers),
         implementation: Implementation::Guest {
             id: entry.manifest.id.clone(),
@@ -181,6 +182,7 @@ fn bind(
         fingerprint: None,
         side_effecting: candidate.metadata.side_effecting,
         concurrency: candidate.metadata.concurrency.clone(),
+        defer: candidate.metadata.defer,
         own_handlers: Arc::default(),
         implementation: Implementation::Native(implementation),
     })

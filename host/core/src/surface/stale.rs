@@ -1,12 +1,15 @@
 //! Calls through a surface that is older than the configuration: the new snapshot is asked again, and can only forbid.
 
 use super::narrow::Rules;
-use super::{Cause, ExposedTool, Owner};
+use super::{Cause, ExposedTool, Implementation, Owner, deferral};
 use crate::policy::Words;
 
 /// Why the tool may no longer be called, by the snapshot that is in force; `None` if it still may.
 pub(super) fn staleness(exposed: &ExposedTool, rules: &Rules<'_>) -> Option<String> {
     let (name, current) = (&exposed.tool.name, rules.snapshot);
+    if let Implementation::Control(_) = exposed.implementation {
+        return deferral::refusal(rules).map(|cause| cause.reason);
+    }
     if let Owner::Plugin(id) = &exposed.owner {
         // Of several copies the one that is used counts.
         let copies = current.catalogue.entries().iter().filter(|entry| entry.manifest.id == *id);
