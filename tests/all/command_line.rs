@@ -17,7 +17,7 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
-fn airlock(arguments: &[&str]) -> Output {
+pub(crate) fn airlock(arguments: &[&str]) -> Output {
     let data = repository().join("target/test-data");
     Command::new(program())
         .args(arguments)

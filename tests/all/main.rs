@@ -15,6 +15,7 @@ mod calls;
 mod command_line;
 mod compile_cache;
 mod concurrency;
+mod deferral;
 mod discovery;
 mod endings;
 mod explanations;

@@ -20,8 +20,8 @@ use crate::support::{end, sample};
 
 /// A store in memory that can be made to fail, and that a test can look into.
 #[derive(Debug, Clone, Default)]
-struct Watched {
-    inner: Arc<MemoryStore>,
+pub(crate) struct Watched {
+    pub(crate) inner: Arc<MemoryStore>,
     is_broken: Arc<AtomicBool>,
 }
 
@@ -104,7 +104,7 @@ async fn host(store: &Watched) -> Host {
     builder.build().await.unwrap()
 }
 
-fn body(row: &AuditRow) -> Value {
+pub(crate) fn body(row: &AuditRow) -> Value {
     serde_json::from_str(&row.body).unwrap()
 }
 

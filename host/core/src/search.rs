@@ -65,6 +65,16 @@ impl Surface {
     }
 }
 
+impl Surface {
+    /// The tool that was probably meant by a name that no tool here has, among those that the configuration in force still
+    /// allows.
+    pub(crate) fn meant(&self, written: &str) -> Option<&ExposedTool> {
+        let here = self.tools().chain(self.controls());
+        let name = text::suggest(written, here.map(|exposed| exposed.tool.name.as_str()))?;
+        self.tool(&ToolName::parse(name).ok()?).filter(|exposed| self.still_has(exposed))
+    }
+}
+
 /// The beginning of a description on one line.
 fn one_line(description: &str, max_chars: usize) -> String {
     text::single_line(&text::shorten(description, max_chars)).into_owned()

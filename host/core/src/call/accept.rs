@@ -148,10 +148,8 @@ fn not_exposed(surface: &Surface, shown: &str, trail: &mut Trail<'_>) -> Execute
         (None, None) => "no installed plugin and no native tool has this name".to_owned(),
     };
     trail.note(Checkpoint::Acceptance, "refused", "core", Some(reason));
-    let here = surface.tools().chain(surface.controls());
-    let suggestion = text::suggest(shown, here.map(|exposed| exposed.tool.name.as_str()));
-    let message = match suggestion {
-        Some(name) => format!("there is no tool `{shown}` here; did you mean `{name}`?"),
+    let message = match surface.meant(shown) {
+        Some(exposed) => format!("there is no tool `{shown}` here; did you mean `{}`?", exposed.tool.name),
         None => format!("there is no tool `{shown}` here"),
     };
     Executed::refused(CallError::new(CallKind::NotExposed, message))

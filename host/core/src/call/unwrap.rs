@@ -13,6 +13,9 @@ use crate::surface::{Implementation, Surface};
 /// What a call may have around the arguments that it holds, in bytes: a name and the punctuation.
 const MAX_WRAPPING_BYTES: usize = 1_024;
 
+/// How deep such a call may be nested: what is in it is held to its own limit, and told so.
+const MAX_WRAPPED_DEPTH: usize = 2 * MAX_DEPTH;
+
 /// What is really asked for.
 pub(super) struct Asked {
     pub(super) tool: String,
@@ -45,7 +48,7 @@ pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> R
         Malformed { arguments, error }
     };
     // What is in it has limits of its own, which are those of a direct call.
-    let parsed = parse_within(arguments, MAX_ARGUMENT_BYTES + MAX_WRAPPING_BYTES, MAX_DEPTH + 1);
+    let parsed = parse_within(arguments, MAX_ARGUMENT_BYTES + MAX_WRAPPING_BYTES, MAX_WRAPPED_DEPTH);
     let mut written = match parsed {
         Ok(Value::Object(members)) => members,
         Ok(_) => Map::new(),

@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::discover::Origin;
 use crate::id::{PluginId, ToolName};
 use crate::manifest::MANIFEST_FILE;
+use crate::search::Control;
 use crate::text;
 
 /// The strongest origin keeps an id; between equals neither does.
@@ -82,7 +83,9 @@ pub(super) fn settle_tools(
             let rivals = rivals(&claimants, loser);
             let location = Location::path(loser.folder.join(MANIFEST_FILE));
             let diagnostic = if is_native {
-                let message = format!("`{id}` declares the tool `{tool}`, which is a native tool");
+                let is_own = Control::named(tool.as_str()).is_some();
+                let what = if is_own { "the host's own" } else { "a native tool" };
+                let message = format!("`{id}` declares the tool `{tool}`, which is {what}");
                 let hint = "a plugin never replaces a native tool: rename the plugin's";
                 Diagnostic::new(Code::ToolConflict, tool, message, hint).at(location)
             } else if loser.origin < strongest {

@@ -138,12 +138,8 @@ fn within(exposed: &ExposedTool, chars: usize, is_alone: bool) -> String {
 
 /// What an unknown name might have meant, among what is here.
 fn unknown(surface: &Surface, shown: &str) -> String {
-    let close = text::suggest(shown, surface.tools().map(|exposed| exposed.tool.name.as_str()));
-    let close = close.and_then(|name| ToolName::parse(name).ok()).and_then(|name| surface.tool(&name));
-    let mut meant: Vec<String> = Vec::new();
-    meant.extend(
-        close.filter(|exposed| surface.still_has(exposed)).map(|exposed| exposed.tool.name.to_string()),
-    );
+    let mut meant: Vec<String> =
+        surface.meant(shown).map(|close| close.tool.name.to_string()).into_iter().collect();
     for hit in surface.search(shown, MAX_SUGGESTIONS) {
         if meant.len() < MAX_SUGGESTIONS && !meant.iter().any(|name| name == hit.name.as_str()) {
             meant.push(hit.name.to_string());
