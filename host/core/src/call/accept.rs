@@ -24,7 +24,8 @@ pub(super) fn accept<'surface>(
     let id = call.id.unwrap_or_else(|| surface.next_call_id());
     let Asked { tool, arguments, via } = match unwrap(surface, call.tool, call.arguments) {
         Ok(asked) => asked,
-        Err(Malformed { arguments, error }) => {
+        Err(malformed) => {
+            let Malformed { arguments, error } = *malformed;
             let (tool, owner) = (Control::Call.as_str().to_owned(), Some(Owner::Core.to_string()));
             return (Identity { id, tool, owner, arguments, via: None }, Err(refuse(error, trail)));
         }

@@ -32,7 +32,7 @@ pub(super) struct Malformed {
 }
 
 /// The call in a call of `tool_call`, if the surface has that; any other call as it is.
-pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> Result<Asked, Malformed> {
+pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> Result<Asked, Box<Malformed>> {
     let around = Control::Call;
     let name = ToolName::canonicalise(&tool).ok();
     let exposed = name.as_ref().and_then(|name| surface.tool(name));
@@ -45,7 +45,7 @@ pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> R
     };
     let refuse = |arguments: Value, message: String| {
         let error = CallError::new(CallKind::InvalidParams, message);
-        Malformed { arguments, error }
+        Box::new(Malformed { arguments, error })
     };
     // What is in it has limits of its own, which are those of a direct call.
     let parsed = parse_within(arguments, MAX_ARGUMENT_BYTES + MAX_WRAPPING_BYTES, MAX_WRAPPED_DEPTH);
@@ -71,8 +71,9 @@ pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> R
     if !violations.is_empty() {
         let message =
             format!("the arguments for `{}` do not fit: {}", around.as_str(), in_words(&violations));
-        let Malformed { arguments, error } = refuse(whole(around_it, inner), message);
-        return Err(Malformed { arguments, error: error.with_violations(violations) });
+        let mut malformed = refuse(whole(around_it, inner), message);
+        malformed.error = malformed.error.with_violations(violations);
+        return Err(malformed);
     }
     let target = around_it.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let control = ToolName::canonicalise(&target).ok().and_then(|name| Control::named(name.as_str()));
