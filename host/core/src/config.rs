@@ -235,9 +235,9 @@ pub struct GroupConfig {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ToolSearchConfig {
-    /// Above this many tools schemas are withheld.
+    /// If a run has more tools than this, some are withheld from the model until it searches for them.
     pub threshold_tools: u32,
-    /// Above this many bytes of schemas, too.
+    /// If the schemas of their parameters have more bytes than this, too.
     pub threshold_bytes: u32,
     /// Never withheld.
     pub pinned: Vec<ToolName>,

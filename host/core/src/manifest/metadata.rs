@@ -53,10 +53,10 @@ pub enum Concurrency {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deferral {
-    /// When the catalogue is large.
+    /// If there are too many tools, and still are without those that are always held back.
     #[default]
     Auto,
-    /// In every catalogue that defers at all.
+    /// If there are too many tools, before others.
     Always,
     /// Never.
     Never,
