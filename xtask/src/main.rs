@@ -6,11 +6,13 @@
 use std::process::ExitCode;
 
 mod bench;
+mod debian;
 mod demo;
 mod fuzz;
 mod guests;
 mod hostile;
 mod process;
+mod suite;
 mod test;
 mod tidy;
 mod wasm_target;
@@ -25,6 +27,7 @@ usage: cargo xtask VERB
   hostile [WORD]...             make every attack of the hostile corpus, or those with such a word in their names,
                                 beside good calls, and show how each ended; `load` is 64 at once under deadlines
   fuzz [--seconds N] [TARGET]   feed documents that no person would write to each target, for a minute or N seconds
+  suite                         fetch the official JSON Schema test suite, if it is not there
   tidy                          check what needs no compiler
   test                          run every check there is, in order
 ";
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         ["guests", "--debian-toolchain"] => guests::build(guests::Toolchain::Debian),
         ["hostile", words @ ..] => hostile::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),
+        ["suite"] => suite::provide(),
         ["tidy"] => tidy::check(),
         ["test"] => test::run(),
         ["help" | "--help" | "-h"] => {

@@ -9,12 +9,13 @@ use crate::process;
 use crate::process::Result;
 use crate::process::cargo;
 use crate::process::run as execute;
+use crate::suite;
 use crate::tidy;
 
 /// A named check.
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("tidy", tidy::check),
     ("formatting", formatting),
     ("guests", || guests::build(guests::Toolchain::Available)),
@@ -23,6 +24,7 @@ const STEPS: [Step; 10] = [
     ("tests of the sample plugins", sample_plugin_tests),
     // Everything with one set of features, so that the tests build nothing of it again.
     ("building", || execute(&mut cargo(".", &["build", "--locked", "--workspace", "--all-targets"]))),
+    ("suite of JSON Schema", suite::provide),
     ("tests", tests),
     ("documentation tests", || execute(&mut cargo(".", &["test", "--doc", "--workspace", "--locked"]))),
     ("documentation", documentation),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::debian;
 use crate::process;
 use crate::process::Result;
 
@@ -51,18 +52,7 @@ pub(crate) fn provide() -> Result<WasmTarget> {
 /// The machine is not Debian, the user is not root, or a part is missing.
 pub(crate) fn debian() -> Result<WasmTarget> {
     const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "wasi-libc"];
-    if !Path::new("/etc/debian_version").exists() {
-        return Err("this is not Debian, whose packages are the other way".to_owned());
-    }
-    if !process::succeeds(Command::new("dpkg").arg("--status").args(PACKAGES)) {
-        if process::output(Command::new("id").arg("-u"))?.trim() != "0" {
-            return Err(format!("only root can install Debian's {}", PACKAGES.join(", ")));
-        }
-        let install =
-            || process::run(apt_get().args(["install", "--yes", "--no-install-recommends"]).args(PACKAGES));
-        // A machine may never have fetched the list of packages, or hold an outdated one.
-        install().or_else(|_| process::run(apt_get().arg("update")).and_then(|()| install()))?;
-    }
+    debian::install(&PACKAGES)?;
     let linkers = default_linkers()?;
     for part in ["wasm-component-ld", "gcc-ld/wasm-ld"] {
         if !linkers.join(part).exists() {
@@ -128,10 +118,4 @@ fn default_linkers() -> Result<PathBuf> {
         .find_map(|line| line.strip_prefix("host: "))
         .ok_or("`rustc -vV` does not name its host; is it a Rust compiler?")?;
     Ok(Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin"))
-}
-
-fn apt_get() -> Command {
-    let mut command = Command::new("apt-get");
-    command.env("DEBIAN_FRONTEND", "noninteractive");
-    command
 }
