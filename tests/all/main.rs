@@ -43,6 +43,7 @@ mod reload;
 mod scripted;
 mod search;
 mod shutdown;
+mod suite;
 mod support;
 mod surface;
 mod turns;

@@ -26,6 +26,16 @@ fn target(subject: &Subject<'_>, node: &Node<'_>, reference: &str) -> Option<usi
     subject.nodes.iter().position(|other| other.resource == node.resource && is_named(other))
 }
 
+/// Whether a reference names an object that is no part of the schema as such, such as an example; what that means is left open
+/// by JSON Schema (core, 9.4.2).
+fn is_somewhere(subject: &Subject<'_>, node: &Node<'_>, reference: &str) -> bool {
+    let pointer =
+        reference.strip_prefix('#').and_then(decoded).map(|fragment| format!("{}{fragment}", node.resource));
+    pointer
+        .and_then(|pointer| subject.schema.pointer(&pointer))
+        .is_some_and(|found| found.is_object() || found.is_boolean())
+}
+
 /// A fragment without its percent signs.
 fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::new();
@@ -56,7 +66,10 @@ pub(crate) fn outside(subject: &Subject<'_>, say: Say<'_>) {
 /// Every reference names a schema.
 pub(crate) fn unresolved(subject: &Subject<'_>, say: Say<'_>) {
     for (_, node, reference) in referring(subject) {
-        if reference.starts_with('#') && target(subject, node, reference).is_none() {
+        if reference.starts_with('#')
+            && target(subject, node, reference).is_none()
+            && !is_somewhere(subject, node, reference)
+        {
             say(&below(node, "$ref"), format!("`{reference}` is nothing in it"));
         }
     }

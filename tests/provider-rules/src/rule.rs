@@ -173,8 +173,8 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         word: "recursion",
-        source: "Anthropic and Bedrock, structured outputs: no recursion; xAI's guide: non-circular only",
-        providers: &["anthropic", "xai", "bedrock"],
+        source: "xAI's guide: non-circular only; Bedrock, structured outputs: no recursion",
+        providers: &["xai", "bedrock"],
         check: references::recursion,
     },
     Rule {

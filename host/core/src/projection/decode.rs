@@ -81,7 +81,7 @@ impl Decoder {
                 let mut decoded = Map::new();
                 for (wire, value) in members {
                     let Some(member) = self.member(changed, &wire, 0) else {
-                        decoded.insert(wire, self.undo(&changed.others, value, depth + 1));
+                        decoded.insert(wire, self.undo(self.others(changed, 0), value, depth + 1));
                         continue;
                     };
                     if !(member.null_is_absent && value.is_null()) {
@@ -120,6 +120,17 @@ impl Decoder {
         }
         let beside = changed.beside.iter().filter(|_| depth < MAX_DEPTH);
         beside.filter_map(|shape| self.changed(shape)).find_map(|other| self.member(other, wire, depth + 1))
+    }
+
+    fn others<'a>(&'a self, changed: &'a Changed, depth: usize) -> &'a Shape {
+        if changed.others != Shape::Same || depth >= MAX_DEPTH {
+            return &changed.others;
+        }
+        let beside = changed.beside.iter().filter_map(|shape| self.changed(shape));
+        beside
+            .map(|other| self.others(other, depth + 1))
+            .find(|shape| **shape != Shape::Same)
+            .unwrap_or(&changed.others)
     }
 
     fn item<'a>(&'a self, changed: &'a Changed, place: usize, depth: usize) -> &'a Shape {

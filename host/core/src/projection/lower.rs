@@ -1,16 +1,20 @@
 //! Lowering: a contract schema and one provider's rules enter; the wire schema leaves, with a row for each change and what
 //! it takes to undo it. The work is counted, and a schema that needs more than there is has no wire schema.
 
+mod inverted;
 mod object;
+mod reference;
+mod strict;
+mod union;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::decode::{Changed, Decoder, Shape};
-use super::keyword::{self, Holds, in_words, is_annotation, is_for_references, pointer};
+use super::keyword::{self, Holds, in_words, is_for_references, pointer};
 use super::merge;
-use super::provider::{Enums, Objects, References, Rules};
+use super::provider::{Enums, Objects, Rules};
 use super::references::Targets;
 use super::report::{Change, ReportRow};
 use crate::id::ToolName;
@@ -18,9 +22,6 @@ use crate::text;
 
 /// Most schemas of one tool that are looked at, references followed: real tools have hundreds, and inlining multiplies.
 const MAX_SCHEMAS: usize = 10_000;
-
-/// Most references that lead from one to the next: nobody describes a value by more.
-const MAX_REFERENCES: usize = 32;
 
 /// Most text that one schema's dropped constraints add to its description, in characters: a sentence or two.
 const MAX_ADDED_CHARS: usize = 400;
@@ -47,6 +48,25 @@ impl Unfit {
 }
 
 pub(super) fn lower(tool: &ToolName, contract: &Value, rules: &'static Rules) -> Result<Lowered, Box<Unfit>> {
+    if rules.takes_all() {
+        let mut schema = contract.clone();
+        if let Value::Object(members) = &mut schema {
+            members.entry("properties").or_insert_with(|| json!({}));
+        }
+        return Ok(Lowered { schema, decoder: Decoder::default(), rows: Vec::new() });
+    }
+    let (lowered, is_sound) = attempt(tool, contract, rules, true)?;
+    // A definition that turned out to take more is what a `not` or an `if` somewhere refers to.
+    if is_sound { Ok(lowered) } else { attempt(tool, contract, rules, false).map(|(lowered, _)| lowered) }
+}
+
+/// One pass, and whether it holds what it took for granted: that definitions take exactly what the contract's take.
+fn attempt(
+    tool: &ToolName,
+    contract: &Value,
+    rules: &'static Rules,
+    trusts_definitions: bool,
+) -> Result<(Lowered, bool), Box<Unfit>> {
     let mut lowering = Lowering {
         tool,
         rules,
@@ -56,9 +76,15 @@ pub(super) fn lower(tool: &ToolName, contract: &Value, rules: &'static Rules) ->
         names: BTreeMap::new(),
         waiting: Vec::new(),
         shapes: BTreeMap::new(),
+        keys: BTreeMap::new(),
+        kept_names: names_in(contract),
         schemas: 0,
         properties: 0,
         enum_values: 0,
+        inexact: 0,
+        inverted: 0,
+        trusts_definitions,
+        has_trusted: false,
     };
     let (mut schema, root) =
         lowering.schema(contract, &Place { at: String::new(), depth: 0, inside: &[] })?;
@@ -78,8 +104,25 @@ pub(super) fn lower(tool: &ToolName, contract: &Value, rules: &'static Rules) ->
             members.insert("$defs".to_owned(), Value::Object(std::mem::take(&mut lowering.definitions)));
         }
     }
+    let is_sound = !lowering.has_trusted || lowering.inexact == 0;
     let decoder = Decoder { root, definitions: lowering.shapes };
-    Ok(Lowered { schema, decoder, rows: lowering.rows })
+    Ok((Lowered { schema, decoder, rows: lowering.rows }, is_sound))
+}
+
+/// The names of all properties in a schema, wherever they stand, and whatever else looks like one.
+fn names_in(schema: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut waiting = vec![schema];
+    while let Some(schema) = waiting.pop() {
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            names.extend(properties.keys().cloned());
+        }
+        if let Some(Value::Array(required)) = schema.get("required") {
+            names.extend(required.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        waiting.extend(keyword::subschemas(schema).into_iter().map(|(_, inner)| inner));
+    }
+    names
 }
 
 /// Where a schema stands.
@@ -115,14 +158,27 @@ struct Lowering<'schema> {
     /// Definitions that are named and not lowered yet: name, pointer, schema.
     waiting: Vec<(String, String, &'schema Value)>,
     shapes: BTreeMap<String, Shape>,
+    /// What properties are called on the wire, by their names in the contract: the same everywhere, since what one schema
+    /// requires another may describe.
+    keys: BTreeMap<String, String>,
+    /// Names in the contract, which no other property gets.
+    kept_names: BTreeSet<String>,
     schemas: usize,
     properties: usize,
     enum_values: usize,
+    /// Changes so far after which more values fit than before.
+    inexact: usize,
+    /// How many keywords that turn meaning around are above.
+    inverted: usize,
+    /// Whether a reference below such a keyword may be kept before its definition was lowered.
+    trusts_definitions: bool,
+    has_trusted: bool,
 }
 
 impl<'schema> Lowering<'schema> {
     fn row(&mut self, at: &str, change: Change, detail: impl Into<String>) {
         let detail = text::single_line(&text::shorten(&detail.into(), 200)).into_owned();
+        self.inexact += usize::from(!inverted::is_exact(change, &detail));
         self.rows.push(ReportRow { tool: self.tool.clone(), pointer: at.to_owned(), change, detail });
     }
 
@@ -170,187 +226,6 @@ impl<'schema> Lowering<'schema> {
         Ok((json!({}), Shape::Same))
     }
 
-    /// A schema with a `$ref`, and perhaps more beside it.
-    fn reference(&mut self, reference: &str, members: &Map<String, Value>, place: &Place<'_>) -> Lowers {
-        let mut beside = members.clone();
-        beside.shift_remove("$ref");
-        let Some((target, named)) = self.targets.resolve(reference) else {
-            self.row(&place.at, Change::ReferenceUnresolved, reference);
-            if self.is_strict() {
-                return Err(Unfit::new(&place.at, "it has a reference that cannot be followed"));
-            }
-            let beside = self.merged(&beside, place);
-            return self.members(&beside, place);
-        };
-        let says_more = beside.keys().any(|keyword| !is_annotation(keyword) && !is_for_references(keyword));
-        if self.rules.references == References::Kept && !place.is_root() && !(says_more && self.is_strict()) {
-            return self.kept(reference, target, named, &beside, place);
-        }
-        if place.inside.contains(&named) || place.inside.len() >= MAX_REFERENCES {
-            if self.is_strict() {
-                return Err(Unfit::new(&place.at, "it repeats itself beside other keywords"));
-            }
-            self.row(&place.at, Change::RecursionCut, reference);
-            return Ok((anything(&beside, &format!("the same again as {reference}")), Shape::Same));
-        }
-        self.row(&place.at, Change::ReferenceInlined, reference);
-        let inside: Vec<String> = place.inside.iter().cloned().chain([named]).collect();
-        let place = Place { at: place.at.clone(), depth: place.depth, inside: &inside };
-        let Value::Object(target) = target else {
-            if beside.is_empty() {
-                return self.boolean(target, &place);
-            }
-            // `true` adds nothing, and beside `false` nothing matters; passing more is the safe mistake.
-            let beside = self.merged(&beside, &place);
-            return self.members(&beside, &place);
-        };
-        let mut lost = Vec::new();
-        let whole = merge::both(target, &beside, &mut lost);
-        for keyword in lost {
-            self.row(&place.at, Change::Dropped, format!("{keyword} beside {reference}"));
-        }
-        self.schema(&Value::Object(whole), &place)
-    }
-
-    /// A reference that stays one, to a definition at the root.
-    fn kept(
-        &mut self,
-        reference: &str,
-        target: &'schema Value,
-        named: String,
-        beside: &Map<String, Value>,
-        place: &Place<'_>,
-    ) -> Lowers {
-        let name = match self.names.get(&named) {
-            Some(name) => name.clone(),
-            None => {
-                let name = self.definition_name(&named);
-                self.names.insert(named.clone(), name.clone());
-                self.waiting.push((name.clone(), named, target));
-                name
-            }
-        };
-        let moved = format!("#/$defs/{}", name.replace('~', "~0").replace('/', "~1"));
-        if moved != reference {
-            self.row(&place.at, Change::ReferenceMoved, format!("{reference} → {moved}"));
-        }
-        let (mut schema, shape) = if self.is_strict() {
-            for keyword in beside.keys() {
-                self.row(&place.at, Change::Dropped, format!("{keyword} beside a reference"));
-            }
-            (json!({}), Shape::Same)
-        } else {
-            let beside = self.merged(beside, place);
-            self.members(&beside, place)?
-        };
-        if let Value::Object(members) = &mut schema {
-            members.insert("$ref".to_owned(), json!(moved));
-        }
-        let beside = vec![shape, Shape::Definition(name)];
-        Ok((schema, Changed { beside, ..Changed::default() }.into_shape()))
-    }
-
-    /// The name that a definition has where it stands, made unique.
-    fn definition_name(&self, named: &str) -> String {
-        let last = named.rsplit('/').next().unwrap_or_default().replace("~1", "_").replace("~0", "_");
-        let plain: String = last
-            .chars()
-            .map(
-                |character| {
-                    if character.is_ascii_alphanumeric() || character == '_' { character } else { '_' }
-                },
-            )
-            .collect();
-        let base = if plain.is_empty() { "root".to_owned() } else { plain };
-        let is_taken = |name: &String| self.names.values().any(|known| known == name);
-        let numbered = (2..).map(|number| format!("{base}_{number}"));
-        std::iter::once(base.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(base)
-    }
-
-    /// The members with what the provider does not take as such brought together: `allOf`, and alternatives at the root.
-    fn merged(&mut self, members: &Map<String, Value>, place: &Place<'_>) -> Map<String, Value> {
-        let mut merged = members.clone();
-        if !self.takes("allOf", place)
-            && let Some(Value::Array(all)) = merged.shift_remove("allOf")
-        {
-            self.row(&place.at, Change::AllOfMerged, format!("{} schemas", all.len()));
-            for one in self.followed(&all, place, 0) {
-                let mut lost = Vec::new();
-                merged = merge::both(&merged, &one, &mut lost);
-                for keyword in lost {
-                    self.row(&place.at, Change::Dropped, format!("{keyword} of allOf"));
-                }
-            }
-        }
-        for keyword in ["anyOf", "oneOf"] {
-            if place.is_root()
-                && !self.takes(keyword, place)
-                && let Some(Value::Array(alternatives)) = merged.shift_remove(keyword)
-            {
-                let alternatives = self.followed(&alternatives, place, 0);
-                self.row(
-                    &place.at,
-                    Change::UnionFlattened,
-                    format!("{keyword} of {} schemas", alternatives.len()),
-                );
-                merged = merge::flattened(&merged, &alternatives);
-            }
-        }
-        if !self.takes("oneOf", place)
-            && self.takes("anyOf", place)
-            && !merged.contains_key("anyOf")
-            && let Some(alternatives) = merged.shift_remove("oneOf")
-        {
-            self.row(&place.at, Change::OneOfAsAnyOf, "");
-            merged.insert("anyOf".to_owned(), alternatives);
-        }
-        if !self.takes("const", place)
-            && self.takes("enum", place)
-            && !merged.contains_key("enum")
-            && let Some(value) = merged.shift_remove("const")
-        {
-            self.row(&place.at, Change::ConstAsEnum, value.to_string());
-            merged.insert("enum".to_owned(), json!([value]));
-        }
-        merged
-    }
-
-    /// Objects of a list of schemas, with references followed; what is no object, or leads to itself, is left out.
-    fn followed(&mut self, list: &[Value], place: &Place<'_>, depth: usize) -> Vec<Map<String, Value>> {
-        /// `allOf` in `allOf`, and references to references.
-        const MAX_FOLLOWED: usize = 16;
-        let mut found = Vec::new();
-        for schema in list {
-            let Value::Object(members) = schema else { continue };
-            self.schemas += 1;
-            let mut members = members.clone();
-            if let Some(Value::String(reference)) = members.shift_remove("$ref") {
-                let target = self.targets.resolve(&reference).filter(|_| depth < MAX_FOLLOWED);
-                match target {
-                    Some((target, named)) if !place.inside.contains(&named) => {
-                        self.row(&place.at, Change::ReferenceInlined, reference);
-                        let inside: Vec<String> = place.inside.iter().cloned().chain([named]).collect();
-                        let place = Place { at: place.at.clone(), depth: place.depth, inside: &inside };
-                        for one in self.followed(std::slice::from_ref(target), &place, depth + 1) {
-                            members = merge::both(&one, &members, &mut Vec::new());
-                        }
-                    }
-                    _ => self.row(&place.at, Change::RecursionCut, reference),
-                }
-            }
-            if depth < MAX_FOLLOWED
-                && self.schemas < MAX_SCHEMAS
-                && let Some(Value::Array(inner)) = members.shift_remove("allOf")
-            {
-                for one in self.followed(&inner, place, depth + 1) {
-                    members = merge::both(&members, &one, &mut Vec::new());
-                }
-            }
-            found.push(members);
-        }
-        found
-    }
-
     /// Whether a keyword may stand there.
     fn takes(&self, keyword: &str, place: &Place<'_>) -> bool {
         self.rules.keywords.has(keyword)
@@ -362,7 +237,8 @@ impl<'schema> Lowering<'schema> {
         let mut wire = Map::new();
         let mut changed = Changed::default();
         let mut words = Vec::new();
-        let object = self.object(members, place, &mut changed)?;
+        let object = self.object(members, place, &mut changed, &mut words)?;
+        let (undone, mut done) = self.undone(members, place, &mut changed)?;
         for (keyword, value) in members {
             if is_for_references(keyword) {
                 if !matches!(keyword.as_str(), "$defs" | "definitions") {
@@ -377,23 +253,47 @@ impl<'schema> Lowering<'schema> {
             if matches!(keyword.as_str(), "properties" | "required" | "additionalProperties") {
                 continue;
             }
-            if !self.takes(keyword, place) || !self.takes_value(keyword, value) {
+            let is_undone = undone.contains(&keyword.as_str());
+            if is_undone || !self.takes(keyword, place) || !self.takes_value(keyword, value) {
                 self.gone(keyword, value, place, &mut words);
                 continue;
             }
-            let kept = self.value(keyword, value, place, &mut changed)?;
-            wire.insert(keyword.clone(), kept);
+            if let Some(kept) = done.remove(keyword.as_str()) {
+                wire.insert(keyword.clone(), kept);
+            } else if !matches!(keyword.as_str(), "not" | "oneOf") {
+                let kept = self.value(keyword, value, place, &mut changed)?;
+                wire.insert(keyword.clone(), kept);
+            } else if let Some(kept) = self.exactly(keyword, value, place, &mut changed)? {
+                wire.insert(keyword.clone(), kept);
+            } else if keyword == "oneOf" && !members.contains_key("anyOf") && self.takes("anyOf", place) {
+                self.row(&place.at, Change::OneOfAsAnyOf, "");
+                let kept = self.value("anyOf", value, place, &mut changed)?;
+                wire.insert("anyOf".to_owned(), kept);
+            } else {
+                self.gone(keyword, value, place, &mut words);
+            }
         }
         for (keyword, kept) in object {
             wire.entry(keyword).or_insert(kept);
         }
         if self.is_strict() {
-            self.check_strict(&wire, place)?;
+            self.check_strict(&mut wire, place)?;
+        } else if self.rules.needs_items {
+            self.with_items(&mut wire, place);
         }
         if !words.is_empty() {
             describe(&mut wire, &words.join("; "));
         }
         Ok((Value::Object(wire), changed.into_shape()))
+    }
+
+    /// A list says what its items are, if only that they may be anything.
+    fn with_items(&mut self, wire: &mut Map<String, Value>, place: &Place<'_>) {
+        let is_array = wire.get("type").is_some_and(|kind| merge::types(kind).contains(&"array"));
+        if is_array && !wire.contains_key("items") {
+            self.row(&place.at, Change::ItemsAdded, "");
+            wire.insert("items".to_owned(), json!({}));
+        }
     }
 
     /// A keyword that the provider does not take.
@@ -475,19 +375,6 @@ impl<'schema> Lowering<'schema> {
             }
             _ => Ok(value.clone()),
         }
-    }
-
-    /// Whether a strict function can have this schema.
-    fn check_strict(&self, wire: &Map<String, Value>, place: &Place<'_>) -> Result<(), Box<Unfit>> {
-        let says_what = ["type", "anyOf", "enum", "const"].iter().any(|keyword| wire.contains_key(*keyword));
-        if !says_what && !place.is_root() {
-            return Err(Unfit::new(&place.at, "any value would fit there"));
-        }
-        let is_array = wire.get("type").is_some_and(|kind| merge::types(kind).contains(&"array"));
-        if is_array && !wire.contains_key("items") {
-            return Err(Unfit::new(&place.at, "an array without `items` would fit anything"));
-        }
-        Ok(())
     }
 }
 

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+const GROUPS: [&[&str]; 2] = [&["if", "then", "else"], &["contains", "minContains", "maxContains"]];
+
 /// The schema that both say; with the keywords that were left out.
 pub(super) fn both(
     one: &Map<String, Value>,
@@ -10,7 +12,18 @@ pub(super) fn both(
     lost: &mut Vec<String>,
 ) -> Map<String, Value> {
     let mut merged = one.clone();
+    let mut apart: Vec<&str> = Vec::new();
     for (keyword, value) in other {
+        // Keywords that mean something together only: of two such groups there is none that says both.
+        if let Some(group) = GROUPS.iter().find(|group| group.contains(&keyword.as_str()))
+            && group.iter().any(|keyword| one.contains_key(*keyword))
+            && group.iter().any(|keyword| one.get(*keyword) != other.get(*keyword))
+        {
+            apart.extend(
+                group.iter().filter(|word| one.contains_key(**word) || other.contains_key(**word)).copied(),
+            );
+            continue;
+        }
         let Some(known) = merged.get(keyword).cloned() else {
             merged.insert(keyword.clone(), value.clone());
             continue;
@@ -24,6 +37,18 @@ pub(super) fn both(
                 lost.push(keyword.clone());
                 merged.shift_remove(keyword);
             }
+        }
+    }
+    for keyword in apart {
+        merged.shift_remove(keyword);
+        lost.push(keyword.to_owned());
+    }
+    // What these leave open is for the other to close, which then would close too much.
+    let is_lost = |keyword: &str| lost.iter().any(|lost| lost == keyword);
+    for (keyword, closing) in [("patternProperties", "additionalProperties"), ("prefixItems", "items")] {
+        if is_lost(keyword) && merged.shift_remove(closing).is_some() {
+            lost.push(closing.to_owned());
+            break;
         }
     }
     // A closed schema knows its own properties only.
@@ -62,7 +87,8 @@ fn agreed(keyword: &str, one: &Value, other: &Value, lost: &mut Vec<String>) -> 
         }
         ("description", Value::String(one), Value::String(other)) => Some(json!(format!("{one} {other}"))),
         ("enum", Value::Array(one), Value::Array(other)) => {
-            let common: Vec<_> = one.iter().filter(|value| other.contains(value)).cloned().collect();
+            let is_common = |value: &&Value| other.iter().any(|known| is_same(value, known));
+            let common: Vec<_> = one.iter().filter(is_common).cloned().collect();
             (!common.is_empty()).then_some(Value::Array(common))
         }
         ("type", _, _) => {
@@ -106,6 +132,22 @@ fn pick(one: &Value, other: &Value, is_better: impl Fn(f64, f64) -> bool) -> Opt
     Some(if is_better(second, first) { other.clone() } else { one.clone() })
 }
 
+/// Whether two values are one, where `1` is `1.0`; numbers that differ in their last digits pass as one too.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        // What is inside is numbers too; that they are taken for one is the safe mistake.
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_same(value, other)))
+        }
+        _ => one == other,
+    }
+}
+
 /// The types that a `type` keyword names.
 pub(super) fn types(kind: &Value) -> Vec<&str> {
     match kind {
@@ -120,6 +162,7 @@ pub(super) fn types(kind: &Value) -> Vec<&str> {
 pub(super) fn flattened(
     base: &Map<String, Value>,
     alternatives: &[Map<String, Value>],
+    lost: &mut Vec<String>,
 ) -> Map<String, Value> {
     let mut flat = base.clone();
     let mut properties = match flat.get("properties") {
@@ -127,7 +170,11 @@ pub(super) fn flattened(
         _ => Map::new(),
     };
     let mut common: Option<Vec<Value>> = None;
-    for alternative in alternatives {
+    let is_for_objects =
+        |one: &&Map<String, Value>| one.get("type").is_none_or(|kind| types(kind).contains(&"object"));
+    for alternative in alternatives.iter().filter(is_for_objects) {
+        let said = ["properties", "required", "type"];
+        lost.extend(alternative.keys().filter(|keyword| !said.contains(&keyword.as_str())).cloned());
         if let Some(Value::Object(more)) = alternative.get("properties") {
             for (name, schema) in more {
                 let joined = match properties.get(name) {
@@ -158,7 +205,9 @@ pub(super) fn flattened(
     if !required.is_empty() {
         flat.insert("required".to_owned(), Value::Array(required));
     }
-    let is_closed = |one: &Map<String, Value>| one.get("additionalProperties") == Some(&Value::Bool(false));
+    let is_closed = |one: &Map<String, Value>| {
+        one.get("additionalProperties") == Some(&Value::Bool(false)) && !one.contains_key("patternProperties")
+    };
     if !base.contains_key("additionalProperties")
         && !alternatives.is_empty()
         && alternatives.iter().all(is_closed)

@@ -86,12 +86,21 @@ pub(super) struct Rules {
     pub(super) objects: Objects,
     /// Whether `true` and `false` stand for schemas.
     pub(super) takes_booleans: bool,
+    /// Whether a list must say what is in it.
+    pub(super) needs_items: bool,
     /// Deepest nesting, in levels of schemas.
     pub(super) max_depth: usize,
     /// Most properties of one tool, all objects together.
     pub(super) max_properties: usize,
     /// Most values of all enumerations of one tool.
     pub(super) max_enum_values: usize,
+}
+
+impl Rules {
+    /// Whether a contract schema is a wire schema as it is.
+    pub(super) fn takes_all(&self) -> bool {
+        matches!(self.keywords, Keywords::All) && self.root.is_none()
+    }
 }
 
 /// Which keywords.
@@ -192,6 +201,7 @@ static OPENAI: Rules = Rules {
     enums: Enums::Any,
     objects: Objects::AsWritten,
     takes_booleans: true,
+    needs_items: true,
     max_depth: ANY_DEPTH,
     max_properties: ANY_NUMBER,
     max_enum_values: ANY_NUMBER,
@@ -229,6 +239,7 @@ static OPENAI_STRICT: Rules = Rules {
     enums: Enums::Any,
     objects: Objects::Strict,
     takes_booleans: false,
+    needs_items: true,
     // The guide of 2026 says 10 levels, 5,000 properties and 1,000 values.
     max_depth: 10,
     max_properties: 5_000,
@@ -259,9 +270,10 @@ static ANTHROPIC: Rules = Rules {
     formats: None,
     references: References::Kept,
     keys: Keys::Ascii,
-    enums: Enums::Any,
+    enums: Enums::Primitives,
     objects: Objects::AsWritten,
     takes_booleans: true,
+    needs_items: false,
     max_depth: ANY_DEPTH,
     max_properties: ANY_NUMBER,
     max_enum_values: ANY_NUMBER,
@@ -294,6 +306,7 @@ static GEMINI: Rules = Rules {
     enums: Enums::StringsAndNumbers,
     objects: Objects::AsWritten,
     takes_booleans: false,
+    needs_items: true,
     // The numbers are not published; real tools that were refused were deeper than this.
     max_depth: 16,
     max_properties: ANY_NUMBER,
@@ -310,6 +323,7 @@ static MCP: Rules = Rules {
     enums: Enums::Any,
     objects: Objects::AsWritten,
     takes_booleans: true,
+    needs_items: false,
     max_depth: ANY_DEPTH,
     max_properties: ANY_NUMBER,
     max_enum_values: ANY_NUMBER,
@@ -326,6 +340,7 @@ static XAI: Rules = Rules {
     enums: Enums::Any,
     objects: Objects::OpenUnlessClosed,
     takes_booleans: false,
+    needs_items: false,
     max_depth: ANY_DEPTH,
     max_properties: ANY_NUMBER,
     max_enum_values: ANY_NUMBER,
@@ -341,6 +356,7 @@ static MISTRAL: Rules = Rules {
     enums: Enums::Primitives,
     objects: Objects::AsWritten,
     takes_booleans: false,
+    needs_items: false,
     max_depth: ANY_DEPTH,
     max_properties: ANY_NUMBER,
     max_enum_values: ANY_NUMBER,
@@ -356,6 +372,7 @@ static BEDROCK: Rules = Rules {
     enums: Enums::Primitives,
     objects: Objects::AsWritten,
     takes_booleans: false,
+    needs_items: false,
     max_depth: ANY_DEPTH,
     max_properties: ANY_NUMBER,
     max_enum_values: ANY_NUMBER,

@@ -58,6 +58,12 @@ changes! {
     Opened = "opened";
     /// `true` or `false` stands for a schema no more.
     BooleanReplaced = "boolean-replaced";
+    /// A list says that its items may be anything.
+    ItemsAdded = "items-added";
+    /// The type of the values of an `enum` or `const` is written.
+    TypeAdded = "type-added";
+    /// A null among the values of an `enum` became an alternative of its own.
+    NullApart = "null-apart";
     /// The tool cannot be strict, and is sent as one that is not.
     NotStrict = "not-strict";
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Lowering, Place, Unfit, merge};
 use crate::projection::decode::{Changed, Member};
-use crate::projection::provider::{MAX_KEY_CHARS, Objects};
+use crate::projection::provider::{Keys, MAX_KEY_CHARS, Objects};
 use crate::projection::report::Change;
 
 impl Lowering<'_> {
@@ -15,6 +15,7 @@ impl Lowering<'_> {
         members: &Map<String, Value>,
         place: &Place<'_>,
         changed: &mut Changed,
+        words: &mut Vec<String>,
     ) -> Result<Map<String, Value>, Box<Unfit>> {
         let written = members.get("properties").and_then(Value::as_object);
         let required: Vec<&str> = match members.get("required") {
@@ -47,7 +48,7 @@ impl Lowering<'_> {
                 let most = self.rules.max_properties;
                 return Err(Unfit::new(&place.at, format!("it has more than {most} properties")));
             }
-            let key = self.key(name, written, &properties, place);
+            let key = self.key(name, place);
             let (mut lowered, shape) = self.schema(schema, &place.below(&["properties", name]))?;
             let null_is_absent = self.is_strict() && !is_required;
             if null_is_absent {
@@ -59,7 +60,13 @@ impl Lowering<'_> {
                 lowered = nullable(lowered);
             }
             // Where the contract takes a null as such, a null is one.
-            let null_is_absent = null_is_absent && !may_be_null(schema);
+            let null_is_absent = null_is_absent
+                && !self.takes_null(schema, 0).ok_or_else(|| {
+                    Unfit::new(
+                        &place.at,
+                        format!("a null for `{name}` could be one, or mean that it is absent"),
+                    )
+                })?;
             if is_required || self.is_strict() {
                 wire_required.push(json!(key));
             }
@@ -70,12 +77,12 @@ impl Lowering<'_> {
             if self.is_strict() {
                 return Err(Unfit::new(&place.at, format!("it requires `{name}`, which is not described")));
             }
-            if self.rules.keys.has(name) && place.depth > 0 {
+            if self.rules.keys != Keys::Identifier && !place.is_root() {
                 wire_required.push(json!(name));
                 continue;
             }
             self.row(&place.at, Change::PropertyAdded, *name);
-            let key = self.key(name, written, &properties, place);
+            let key = self.key(name, place);
             let any = if self.rules.takes_booleans { json!(true) } else { json!({}) };
             properties.insert(key.clone(), any);
             wire_required.push(json!(key));
@@ -90,7 +97,7 @@ impl Lowering<'_> {
         if !wire_required.is_empty() || self.is_strict() && is_object {
             wire.insert("required".to_owned(), Value::Array(wire_required));
         }
-        self.others(members, place, is_object, &mut wire, changed)?;
+        self.others(members, place, is_object, &mut wire, changed, words)?;
         Ok(wire)
     }
 
@@ -102,6 +109,7 @@ impl Lowering<'_> {
         is_object: bool,
         wire: &mut Map<String, Value>,
         changed: &mut Changed,
+        words: &mut Vec<String>,
     ) -> Result<(), Box<Unfit>> {
         let written = members.get("additionalProperties");
         if self.is_strict() && is_object {
@@ -121,7 +129,12 @@ impl Lowering<'_> {
             wire.insert("additionalProperties".to_owned(), json!(false));
             return Ok(());
         }
-        match written {
+        let is_pattern_kept =
+            self.takes("patternProperties", place) && !(place.is_root() && self.has_other_names());
+        let patterns =
+            members.get("patternProperties").and_then(Value::as_object).filter(|_| !is_pattern_kept);
+        let widened = written.zip(patterns).map(|(written, patterns)| with_patterns(written, patterns));
+        match widened.as_ref().or(written) {
             // What a closed object says is no schema, whatever else booleans are.
             Some(Value::Bool(boolean)) if self.takes("additionalProperties", place) => {
                 wire.insert("additionalProperties".to_owned(), json!(boolean));
@@ -131,8 +144,10 @@ impl Lowering<'_> {
                 wire.insert("additionalProperties".to_owned(), schema);
                 changed.others = shape;
             }
-            Some(written) => {
-                self.row(&place.at, Change::Described, format!("additionalProperties: {written}"));
+            Some(_) => {
+                if let Some(written) = written {
+                    self.gone("additionalProperties", written, place, words);
+                }
             }
             None if is_object && self.rules.objects == Objects::OpenUnlessClosed => {
                 self.row(&place.at, Change::Opened, "");
@@ -143,25 +158,29 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Whether properties at the root are not called there what the contract calls them.
+    pub(super) fn has_other_names(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// What a property is called on the wire: as it is, or in letters that the provider takes, unlike any other's.
-    fn key(
-        &mut self,
-        name: &str,
-        written: Option<&Map<String, Value>>,
-        taken: &Map<String, Value>,
-        place: &Place<'_>,
-    ) -> String {
-        if self.rules.keys.has(name) {
+    fn key(&mut self, name: &str, place: &Place<'_>) -> String {
+        let is_looked_at = self.rules.keys != Keys::Ascii || place.is_root();
+        if self.rules.keys.has(name) || !is_looked_at {
             return name.to_owned();
+        }
+        let at = crate::projection::keyword::pointer(&place.at, &["properties", name]);
+        if let Some(key) = self.keys.get(name).cloned() {
+            self.row(&at, Change::KeyRenamed, &key);
+            return key;
         }
         let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
         let mut base: String = name.chars().map(plain).collect();
         if base.is_empty() || base.starts_with(|first: char| first.is_ascii_digit()) {
             base.insert(0, '_');
         }
-        let is_free = |key: &String| {
-            !taken.contains_key(key) && written.is_none_or(|written| !written.contains_key(key))
-        };
+        let is_free =
+            |key: &String| !self.kept_names.contains(key) && !self.keys.values().any(|taken| taken == key);
         let shortened = |end: &str| {
             let room = MAX_KEY_CHARS.saturating_sub(end.len());
             format!("{}{end}", base.chars().take(room).collect::<String>())
@@ -169,12 +188,27 @@ impl Lowering<'_> {
         let numbered = (2_u32..).map(|number| shortened(&format!("_{number}")));
         let key =
             std::iter::once(shortened("")).chain(numbered).find(is_free).unwrap_or_else(|| base.clone());
-        self.row(
-            &crate::projection::keyword::pointer(&place.at, &["properties", name]),
-            Change::KeyRenamed,
-            &key,
-        );
+        self.keys.insert(name.to_owned(), key.clone());
+        self.row(&at, Change::KeyRenamed, &key);
         key
+    }
+}
+
+/// What other members may be where those that fit a pattern are among them.
+fn with_patterns(written: &Value, patterns: &Map<String, Value>) -> Value {
+    let mut all: Vec<Value> = Vec::new();
+    for schema in [written].into_iter().chain(patterns.values()) {
+        match schema {
+            Value::Bool(false) => {}
+            Value::Bool(true) => return Value::Bool(true),
+            schema if all.contains(schema) => {}
+            schema => all.push(schema.clone()),
+        }
+    }
+    match all.as_slice() {
+        [] => Value::Bool(false),
+        [only] => only.clone(),
+        _ => json!({ "anyOf": all }),
     }
 }
 
@@ -211,18 +245,5 @@ fn nullable(schema: Value) -> Value {
             wrapped.extend(description.map(|description| ("description".to_owned(), description)));
             Value::Object(wrapped)
         }
-    }
-}
-
-/// Whether a contract schema may take a null, judged from its own keywords: what is not plain counts as yes.
-fn may_be_null(schema: &Value) -> bool {
-    let Value::Object(members) = schema else { return true };
-    if let Some(kind) = members.get("type") {
-        return merge::types(kind).contains(&"null");
-    }
-    match (members.get("enum"), members.get("const")) {
-        (Some(Value::Array(values)), _) => values.contains(&Value::Null),
-        (_, Some(value)) => value.is_null(),
-        _ => true,
     }
 }
