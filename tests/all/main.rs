@@ -22,6 +22,7 @@ mod explanations;
 mod factories;
 mod filesystem;
 mod generated;
+mod golden;
 mod hooks;
 mod hostile;
 mod hostile_hooks;

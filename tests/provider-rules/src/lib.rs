@@ -43,6 +43,16 @@ pub fn check(provider: &str, tools: &Value) -> Vec<Violation> {
     violations
 }
 
+/// Every keyword of a schema with the pointer of the schema that it stands in; names and data are no keywords.
+pub fn keywords(schema: &Value) -> Vec<(String, &str)> {
+    let nodes = walk::nodes(schema);
+    let each = nodes.iter().flat_map(|node| {
+        let members = node.members().into_iter().flatten();
+        members.map(|(keyword, _)| (node.pointer.clone(), keyword.as_str()))
+    });
+    each.collect()
+}
+
 fn check_one(subject: &Subject<'_>, violations: &mut Vec<Violation>) {
     for rule in RULES.iter().filter(|rule| rule.providers.contains(&subject.rules)) {
         (rule.check)(subject, &mut |pointer: &str, detail: String| {

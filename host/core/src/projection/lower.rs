@@ -254,21 +254,24 @@ impl<'schema> Lowering<'schema> {
                 continue;
             }
             let is_undone = undone.contains(&keyword.as_str());
-            if is_undone || !self.takes(keyword, place) || !self.takes_value(keyword, value) {
-                self.gone(keyword, value, place, &mut words);
-                continue;
-            }
+            let is_taken = !is_undone && self.takes(keyword, place);
+            let may_be_any_of = keyword == "oneOf"
+                && !is_undone
+                && self.takes("anyOf", place)
+                && !members.contains_key("anyOf");
             if let Some(kept) = done.remove(keyword.as_str()) {
                 wire.insert(keyword.clone(), kept);
-            } else if !matches!(keyword.as_str(), "not" | "oneOf") {
+            } else if is_taken && matches!(keyword.as_str(), "not" | "oneOf") {
+                match self.exactly(keyword, value, place, &mut changed)? {
+                    Some(kept) => drop(wire.insert(keyword.clone(), kept)),
+                    None if may_be_any_of => self.any_of(value, place, &mut wire, &mut changed)?,
+                    None => self.gone(keyword, value, place, &mut words),
+                }
+            } else if may_be_any_of {
+                self.any_of(value, place, &mut wire, &mut changed)?;
+            } else if is_taken && self.takes_value(keyword, value) {
                 let kept = self.value(keyword, value, place, &mut changed)?;
                 wire.insert(keyword.clone(), kept);
-            } else if let Some(kept) = self.exactly(keyword, value, place, &mut changed)? {
-                wire.insert(keyword.clone(), kept);
-            } else if keyword == "oneOf" && !members.contains_key("anyOf") && self.takes("anyOf", place) {
-                self.row(&place.at, Change::OneOfAsAnyOf, "");
-                let kept = self.value("anyOf", value, place, &mut changed)?;
-                wire.insert("anyOf".to_owned(), kept);
             } else {
                 self.gone(keyword, value, place, &mut words);
             }
@@ -285,6 +288,20 @@ impl<'schema> Lowering<'schema> {
             describe(&mut wire, &words.join("; "));
         }
         Ok((Value::Object(wire), changed.into_shape()))
+    }
+
+    /// A `oneOf` whose alternatives may hold together.
+    fn any_of(
+        &mut self,
+        alternatives: &Value,
+        place: &Place<'_>,
+        wire: &mut Map<String, Value>,
+        changed: &mut Changed,
+    ) -> Result<(), Box<Unfit>> {
+        self.row(&place.at, Change::OneOfAsAnyOf, "");
+        let kept = self.value("oneOf", alternatives, place, changed)?;
+        wire.insert("anyOf".to_owned(), kept);
+        Ok(())
     }
 
     /// A list says what its items are, if only that they may be anything.

@@ -38,14 +38,6 @@ impl Lowering<'_> {
                 self.lost(lost, place, keyword);
             }
         }
-        if !self.takes("oneOf", place)
-            && self.takes("anyOf", place)
-            && !merged.contains_key("anyOf")
-            && let Some(alternatives) = merged.shift_remove("oneOf")
-        {
-            self.row(&place.at, Change::OneOfAsAnyOf, "");
-            merged.insert("anyOf".to_owned(), alternatives);
-        }
         if !self.takes("const", place)
             && self.takes("enum", place)
             && !merged.contains_key("enum")
