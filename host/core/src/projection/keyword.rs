@@ -69,6 +69,12 @@ pub(super) fn is_for_references(keyword: &str) -> bool {
     )
 }
 
+/// Keywords with a meaning for validity that no other function here names; others are their authors' own notes.
+fn is_known(keyword: &str) -> bool {
+    holds(keyword) != Holds::Nothing
+        || matches!(keyword, "type" | "required" | "dependentRequired" | "minContains" | "maxContains")
+}
+
 /// The schemas right inside this one, with their pointers below it.
 pub(super) fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     let Value::Object(members) = schema else { return Vec::new() };
@@ -128,6 +134,7 @@ pub(super) fn in_words(keyword: &str, value: &Value) -> Option<String> {
         "const" => format!("exactly {shown}"),
         "enum" => format!("one of {shown}"),
         "default" => format!("{shown} by default"),
-        other => format!("{other}: {shown}"),
+        known if is_known(known) => format!("{known}: {shown}"),
+        _ => return None,
     })
 }

@@ -169,6 +169,7 @@ pub(super) fn flattened(
         Some(Value::Object(properties)) => properties.clone(),
         _ => Map::new(),
     };
+    let of_all = properties.clone();
     let mut common: Option<Vec<Value>> = None;
     let is_for_objects =
         |one: &&Map<String, Value>| one.get("type").is_none_or(|kind| types(kind).contains(&"object"));
@@ -177,6 +178,13 @@ pub(super) fn flattened(
         lost.extend(alternative.keys().filter(|keyword| !said.contains(&keyword.as_str())).cloned());
         if let Some(Value::Object(more)) = alternative.get("properties") {
             for (name, schema) in more {
+                // What holds for all alternatives holds; the part that one of them adds cannot be said of that one alone.
+                if let Some(known) = of_all.get(name) {
+                    if known != schema {
+                        lost.push("properties".to_owned());
+                    }
+                    continue;
+                }
                 let joined = match properties.get(name) {
                     None => schema.clone(),
                     Some(known) if known == schema => schema.clone(),
@@ -217,8 +225,31 @@ pub(super) fn flattened(
     flat
 }
 
+/// The type and the values of a schema that says nothing but these.
+fn valued(schema: &Value) -> Option<(Option<&Value>, Vec<Value>)> {
+    let members = schema.as_object()?;
+    if members.keys().any(|keyword| !matches!(keyword.as_str(), "type" | "enum" | "const")) {
+        return None;
+    }
+    let values = match (members.get("enum"), members.get("const")) {
+        (Some(Value::Array(values)), None) => values.clone(),
+        (None, Some(value)) => vec![value.clone()],
+        _ => return None,
+    };
+    Some((members.get("type"), values))
+}
+
 /// What one of two schemas takes.
 fn any_of(one: &Value, other: &Value) -> Value {
+    if let (Some((kind, mut values)), Some((other_kind, more))) = (valued(one), valued(other))
+        && kind == other_kind
+    {
+        values.extend(more.into_iter().filter(|value| !values.contains(value)).collect::<Vec<_>>());
+        let mut pooled = Map::new();
+        pooled.extend(kind.map(|kind| ("type".to_owned(), kind.clone())));
+        pooled.insert("enum".to_owned(), Value::Array(values));
+        return Value::Object(pooled);
+    }
     let mut list = match one {
         Value::Object(members) if members.len() == 1 => match members.get("anyOf") {
             Some(Value::Array(list)) => list.clone(),

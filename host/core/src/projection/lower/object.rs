@@ -218,7 +218,8 @@ fn nullable(schema: Value) -> Value {
     let has_null = |members: &Map<String, Value>| {
         members.get("type").is_some_and(|kind| merge::types(kind).contains(&"null"))
     };
-    if has_null(&members) && !members.contains_key("enum") && !members.contains_key("const") {
+    let lacks_null = |values: &Value| !values.as_array().is_some_and(|values| values.contains(&Value::Null));
+    if has_null(&members) && !members.get("enum").is_some_and(lacks_null) && !members.contains_key("const") {
         return Value::Object(members);
     }
     if let Some(Value::Array(alternatives)) = members.get_mut("anyOf") {
