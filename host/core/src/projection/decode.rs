@@ -145,3 +145,62 @@ impl Decoder {
             .unwrap_or(own)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn member(name: &str, null_is_absent: bool, shape: Shape) -> Member {
+        Member { name: name.to_owned(), null_is_absent, shape }
+    }
+
+    fn object(members: Vec<(&str, Member)>) -> Changed {
+        let members = members.into_iter().map(|(wire, member)| (wire.to_owned(), member)).collect();
+        Changed { members, ..Changed::default() }
+    }
+
+    #[test]
+    fn names_come_back_and_nulls_that_mean_absent_are_gone() {
+        let inner = object(vec![("c_d", member("c d", true, Shape::Same))]).into_shape();
+        let root = object(vec![
+            ("a_b", member("a b", false, inner)),
+            ("gone", member("gone", true, Shape::Same)),
+            ("null", member("null", false, Shape::Same)),
+        ]);
+        let decoder = Decoder { root: root.into_shape(), definitions: BTreeMap::new() };
+        let wire = json!({ "a_b": { "c_d": null, "x": null }, "gone": null, "null": null, "other": null });
+        assert_eq!(decoder.decode(wire), json!({ "a b": { "x": null }, "null": null, "other": null }));
+    }
+
+    #[test]
+    fn what_one_alternative_renames_is_undone_whichever_was_meant() {
+        let renamed = |wire, name| object(vec![(wire, member(name, false, Shape::Same))]).into_shape();
+        let others = Changed { others: renamed("x_y", "x y"), ..Changed::default() }.into_shape();
+        let items = Changed { items: renamed("i_j", "i j"), ..Changed::default() }.into_shape();
+        let beside = vec![renamed("a_b", "a b"), Shape::Definition("d".to_owned()), others, items];
+        let decoder = Decoder {
+            root: Changed { beside, ..Changed::default() }.into_shape(),
+            definitions: BTreeMap::from([("d".to_owned(), renamed("c_d", "c d"))]),
+        };
+        let wire = json!({ "a_b": 1, "c_d": 2, "free": { "x_y": 3 } });
+        assert_eq!(decoder.decode(wire), json!({ "a b": 1, "c d": 2, "free": { "x y": 3 } }));
+        assert_eq!(decoder.decode(json!([{ "i_j": 1 }])), json!([{ "i j": 1 }]));
+    }
+
+    #[test]
+    fn recursion_ends_with_the_arguments_or_at_a_depth() {
+        let again = Shape::Definition("node".to_owned());
+        let node = object(vec![("next_one", member("next one", false, again.clone()))]).into_shape();
+        let decoder = Decoder { root: again, definitions: BTreeMap::from([("node".to_owned(), node)]) };
+        let nested =
+            |name: &str, levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ name: inner }));
+        assert_eq!(decoder.decode(nested("next_one", 60)), nested("next one", 60));
+        // Far deeper than a call may be; nothing overflows.
+        assert_ne!(decoder.decode(nested("next_one", 300)), nested("next one", 300));
+        let circular = Shape::Definition("circle".to_owned());
+        let definitions = BTreeMap::from([("circle".to_owned(), circular.clone())]);
+        assert_eq!(Decoder { root: circular, definitions }.decode(json!({ "a": 1 })), json!({ "a": 1 }));
+    }
+}

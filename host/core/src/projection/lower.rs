@@ -7,6 +7,9 @@ mod reference;
 mod strict;
 mod union;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
