@@ -33,7 +33,8 @@ fn page(projection: &Projection) -> String {
         writeln!(page, "left out: {}", finding.message).unwrap();
     }
     for row in projection.report() {
-        writeln!(page, "- `{}` {}: {}", row.pointer, row.change.as_str(), row.detail).unwrap();
+        let detail = if row.detail.is_empty() { String::new() } else { format!(": {}", row.detail) };
+        writeln!(page, "- `{}` {}{detail}", row.pointer, row.change.as_str()).unwrap();
     }
     page
 }

@@ -93,7 +93,7 @@ async fn the_official_suite_is_sent_by_the_rules_or_left_out_with_a_finding() {
             one(&name, &root, &objects(&case.instances), &mut counts, &mut problems).await;
         }
     }
-    println!("{} cases: {counts:#?}", cases.len());
+    eprintln!("{} cases: {counts:#?}", cases.len());
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
     assert!(cases.len() > 400 && counts.schemas > 600 && counts.said > 5_000, "{counts:?}");
 }
@@ -130,7 +130,7 @@ async fn schemas_of_the_suite_in_one_another_are_too() {
         one(&name("if"), &parameter, &wrapped, &mut counts, &mut problems).await;
         one(&name("if (root)"), &conditional(""), &root, &mut counts, &mut problems).await;
     }
-    println!("{} cases, every third with another: {counts:#?}", cases.len());
+    eprintln!("{} cases, every third with another: {counts:#?}", cases.len());
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
     assert!(counts.said > 50_000, "{counts:?}");
 }
@@ -157,11 +157,15 @@ async fn one(
     for provider in Provider::ALL {
         let word = provider.as_str();
         let mut wrong = |what: String| problems.push(format!("{word}, {name}: {what}"));
-        let start = Instant::now();
         let projection = surface.project(provider);
-        let took = start.elapsed();
-        if took > MOST_TIME {
-            wrong(format!("took {took:?}"));
+        // Another process may have had the processor: only what is slow each time is slow.
+        let is_slow = (0..5).all(|_| {
+            let start = Instant::now();
+            drop(surface.project(provider));
+            start.elapsed() > MOST_TIME
+        });
+        if is_slow {
+            wrong(format!("took more than {MOST_TIME:?}"));
         }
         for violation in rules::check(word, &projection.to_json()) {
             wrong(format!("{violation} in {}", projection.to_json()));

@@ -41,7 +41,7 @@ fn says(row: &ReportRow, pointer: &str, keyword: &str) -> bool {
     let Some(below) = pointer.strip_prefix(row.pointer.as_str()) else { return false };
     let named = |word: &str| row.detail.split([' ', ':']).next() == Some(word);
     match row.change {
-        Change::Described | Change::Dropped => {
+        Change::Described | Change::Dropped | Change::BoundMoved => {
             // The keyword itself, or the one under which it stands.
             let above = below.split('/').nth(1);
             below.is_empty() && named(keyword) || above.is_some_and(named) || named(keyword)

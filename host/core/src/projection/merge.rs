@@ -268,10 +268,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn merged(one: Value, other: Value, expected: Value, expected_lost: &[&str]) {
+    fn merged(one: &Value, other: &Value, expected: &Value, expected_lost: &[&str]) {
         let (Value::Object(one), Value::Object(other)) = (one, other) else { panic!("two schemas") };
         let mut lost = Vec::new();
-        assert_eq!(Value::Object(both(&one, &other, &mut lost)), expected);
+        assert_eq!(Value::Object(both(one, other, &mut lost)), *expected);
         lost.sort();
         assert_eq!(lost, expected_lost);
     }
@@ -279,50 +279,50 @@ mod tests {
     #[test]
     fn what_both_say_is_said_once() {
         merged(
-            json!({ "type": ["integer", "string"], "minimum": 1, "required": ["a"] }),
-            json!({ "type": "number", "minimum": 3, "maximum": 9, "required": ["b", "a"] }),
-            json!({ "type": "integer", "minimum": 3, "required": ["a", "b"], "maximum": 9 }),
+            &json!({ "type": ["integer", "string"], "minimum": 1, "required": ["a"] }),
+            &json!({ "type": "number", "minimum": 3, "maximum": 9, "required": ["b", "a"] }),
+            &json!({ "type": "integer", "minimum": 3, "required": ["a", "b"], "maximum": 9 }),
             &[],
         );
         merged(
-            json!({ "properties": { "a": { "enum": [1, "x", [2]] }, "b": true } }),
-            json!({ "properties": { "a": { "enum": ["x", 1.0, [2.0], null] }, "b": false } }),
-            json!({ "properties": { "a": { "enum": [1, "x", [2]] }, "b": false } }),
+            &json!({ "properties": { "a": { "enum": [1, "x", [2]] }, "b": true } }),
+            &json!({ "properties": { "a": { "enum": ["x", 1.0, [2.0], null] }, "b": false } }),
+            &json!({ "properties": { "a": { "enum": [1, "x", [2]] }, "b": false } }),
             &[],
         );
     }
 
     #[test]
     fn what_cannot_be_said_at_once_is_left_out_with_what_depends_on_it() {
-        merged(json!({ "pattern": "a" }), json!({ "pattern": "b" }), json!({}), &["pattern"]);
+        merged(&json!({ "pattern": "a" }), &json!({ "pattern": "b" }), &json!({}), &["pattern"]);
         merged(
-            json!({ "prefixItems": [true], "items": false }),
-            json!({ "prefixItems": [true, true] }),
-            json!({}),
+            &json!({ "prefixItems": [true], "items": false }),
+            &json!({ "prefixItems": [true, true] }),
+            &json!({}),
             &["items", "prefixItems"],
         );
         merged(
-            json!({ "patternProperties": { "a": {} }, "additionalProperties": false }),
-            json!({ "patternProperties": { "b": {} } }),
-            json!({}),
+            &json!({ "patternProperties": { "a": {} }, "additionalProperties": false }),
+            &json!({ "patternProperties": { "b": {} } }),
+            &json!({}),
             &["additionalProperties", "patternProperties"],
         );
         merged(
-            json!({ "if": { "minimum": 1 }, "then": { "maximum": 2 } }),
-            json!({ "else": false }),
-            json!({}),
+            &json!({ "if": { "minimum": 1 }, "then": { "maximum": 2 } }),
+            &json!({ "else": false }),
+            &json!({}),
             &["else", "if", "then"],
         );
         merged(
-            json!({ "contains": {} }),
-            json!({ "maxContains": 1 }),
-            json!({}),
+            &json!({ "contains": {} }),
+            &json!({ "maxContains": 1 }),
+            &json!({}),
             &["contains", "maxContains"],
         );
     }
 
     #[track_caller]
-    fn flat(alternatives: Value, expected: Value, expected_lost: &[&str]) {
+    fn flat(alternatives: &Value, expected: &Value, expected_lost: &[&str]) {
         let Value::Object(base) = json!({ "type": "object", "properties": { "base": { "type": "string" } } })
         else {
             panic!("a schema")
@@ -332,18 +332,18 @@ mod tests {
         let mut lost = Vec::new();
         let flat = Value::Object(flattened(&base, &alternatives, &mut lost));
         let of = |keyword: &str| flat.get(keyword).cloned().unwrap_or(Value::Null);
-        assert_eq!(json!([of("properties"), of("required"), of("additionalProperties")]), expected);
+        assert_eq!(json!([of("properties"), of("required"), of("additionalProperties")]), *expected);
         assert_eq!(lost, expected_lost);
     }
 
     #[test]
     fn alternatives_become_one_object_that_requires_what_all_require() {
         flat(
-            json!([
+            &json!([
                 { "properties": { "kind": { "const": "a" }, "id": { "type": "integer" } }, "required": ["kind", "id"] },
                 { "properties": { "kind": { "const": "b" }, "id": { "type": "string" } }, "required": ["kind"] },
             ]),
-            json!([
+            &json!([
                 {
                     "base": { "type": "string" },
                     "kind": { "enum": ["a", "b"] },
@@ -355,20 +355,24 @@ mod tests {
             &[],
         );
         // Anything at all is one of them, so nothing is required.
-        flat(json!([{ "required": ["a"] }, {}]), json!([{ "base": { "type": "string" } }, null, null]), &[]);
+        flat(
+            &json!([{ "required": ["a"] }, {}]),
+            &json!([{ "base": { "type": "string" } }, null, null]),
+            &[],
+        );
         // No object is a text.
         flat(
-            json!([{ "required": ["a"] }, { "type": "string" }]),
-            json!([{ "base": { "type": "string" } }, ["a"], null]),
+            &json!([{ "required": ["a"] }, { "type": "string" }]),
+            &json!([{ "base": { "type": "string" } }, ["a"], null]),
             &[],
         );
         // Closed with a pattern is not closed, and what holds for all is not widened.
         flat(
-            json!([
+            &json!([
                 { "properties": { "base": { "const": "x" } }, "patternProperties": { "^x": {} }, "additionalProperties": false },
                 { "additionalProperties": false },
             ]),
-            json!([{ "base": { "type": "string" } }, null, null]),
+            &json!([{ "base": { "type": "string" } }, null, null]),
             &["patternProperties", "additionalProperties", "properties", "additionalProperties"],
         );
     }

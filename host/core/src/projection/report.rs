@@ -58,6 +58,8 @@ changes! {
     Opened = "opened";
     /// `true` or `false` stands for a schema no more.
     BooleanReplaced = "boolean-replaced";
+    /// An exclusive bound of integers became the next integer.
+    BoundMoved = "bound-moved";
     /// A list says that its items may be anything.
     ItemsAdded = "items-added";
     /// The type of the values of an `enum` or `const` is written.

@@ -10,6 +10,9 @@ use crate::projection::decode::Changed;
 use crate::projection::keyword::{is_annotation, is_for_references};
 use crate::projection::report::Change;
 
+/// What stands on the wire behind keywords that were looked at before the others.
+type Looked = BTreeMap<&'static str, Value>;
+
 impl Lowering<'_> {
     /// What stands behind a keyword, if it takes what the contract's takes, and nothing else.
     pub(super) fn exactly(
@@ -44,8 +47,8 @@ impl Lowering<'_> {
         members: &Map<String, Value>,
         place: &Place<'_>,
         changed: &mut Changed,
-    ) -> Result<(Vec<&'static str>, BTreeMap<&'static str, Value>), Box<Unfit>> {
-        let mut done = BTreeMap::new();
+    ) -> Result<(Vec<&'static str>, Looked), Box<Unfit>> {
+        let mut done = Looked::new();
         // Which members and items are looked at depends on everything beside and below, which is hardly ever all kept.
         let mut undone = vec!["unevaluatedProperties", "unevaluatedItems"];
         if let Some(condition) = members.get("if").filter(|_| self.takes("if", place)) {
@@ -93,6 +96,7 @@ pub(super) fn is_exact(change: Change, detail: &str) -> bool {
         | Change::ConstAsEnum
         | Change::KeyRenamed
         | Change::PropertyAdded
+        | Change::BoundMoved
         | Change::ItemsAdded
         | Change::TypeAdded
         | Change::NullApart

@@ -46,7 +46,32 @@ impl Lowering<'_> {
             self.row(&place.at, Change::ConstAsEnum, value.to_string());
             merged.insert("enum".to_owned(), json!([value]));
         }
+        self.bounds_moved(&mut merged, place);
         self.null_apart(merged, place)
+    }
+
+    /// "More than 0" is "at least 1" of integers, for a provider that takes only the latter.
+    fn bounds_moved(&mut self, members: &mut Map<String, Value>, place: &Place<'_>) {
+        if members.get("type").is_none_or(|kind| kind != "integer") {
+            return;
+        }
+        for (exclusive, inclusive, step) in
+            [("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)]
+        {
+            if self.takes(exclusive, place)
+                || !self.takes(inclusive, place)
+                || members.contains_key(inclusive)
+            {
+                continue;
+            }
+            let bound =
+                members.get(exclusive).and_then(Value::as_i64).and_then(|bound| bound.checked_add(step));
+            if let Some(bound) = bound {
+                members.shift_remove(exclusive);
+                members.insert(inclusive.to_owned(), json!(bound));
+                self.row(&place.at, Change::BoundMoved, format!("{exclusive} → {inclusive} {bound}"));
+            }
+        }
     }
 
     /// Two schemas that hold together, as one.
