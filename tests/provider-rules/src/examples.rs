@@ -51,7 +51,7 @@ fn without(mut schema: Value, keyword: &str) -> Value {
 }
 
 fn a(schema: Value) -> Value {
-    object(&json!({ "a": schema }))
+    object(&Value::Object([("a".to_owned(), schema)].into_iter().collect()))
 }
 
 /// Objects or lists in each other.
