@@ -26,6 +26,9 @@ use crate::text;
 /// Most schemas of one tool that are looked at, references followed: real tools have hundreds, and inlining multiplies.
 const MAX_SCHEMAS: usize = 10_000;
 
+/// Longest wire schema in bytes: twice the longest contract schema. No model reads more of one tool.
+const MAX_WIRE_BYTES: usize = 128 * 1024;
+
 /// Most text that one schema's dropped constraints add to its description, in characters: a sentence or two.
 const MAX_ADDED_CHARS: usize = 400;
 
@@ -106,6 +109,9 @@ fn attempt(
         if !lowering.definitions.is_empty() {
             members.insert("$defs".to_owned(), Value::Object(std::mem::take(&mut lowering.definitions)));
         }
+    }
+    if schema.to_string().len() > MAX_WIRE_BYTES {
+        return Err(Unfit::new("", format!("its references unfold to more than {MAX_WIRE_BYTES} bytes")));
     }
     let is_sound = !lowering.has_trusted || lowering.inexact == 0;
     let decoder = Decoder { root, definitions: lowering.shapes };

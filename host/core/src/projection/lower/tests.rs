@@ -128,19 +128,25 @@ fn recursion_is_cut_where_references_are_inlined() {
     assert_eq!(kept.schema["properties"]["kids"]["items"]["$ref"], "#/$defs/root");
 }
 
-#[test]
-fn references_that_unfold_without_end_are_refused() {
-    let mut definitions: serde_json::Map<String, Value> = (0..30)
+/// Each of so many definitions refers to the next one twice.
+fn doubling(levels: usize) -> Value {
+    let mut definitions: serde_json::Map<String, Value> = (0..levels)
         .map(|level| {
             let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
-            (format!("d{level}"), json!({ "properties": { "l": next, "r": next } }))
+            (format!("d{level}"), json!({ "properties": { "left": next, "right": next } }))
         })
         .collect();
-    definitions.insert("d30".to_owned(), json!({}));
-    let contract =
-        json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/d0" } }, "$defs": definitions });
-    assert!(lowered(Provider::Mistral, &contract).unwrap_err().reason.contains("unfold"));
-    assert!(lowered(Provider::OpenAi, &contract).is_ok());
+    definitions.insert(format!("d{levels}"), json!({ "type": "string" }));
+    json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/d0" } }, "$defs": definitions })
+}
+
+#[test]
+fn references_that_unfold_without_end_are_refused() {
+    let reason = |levels| lowered(Provider::XAi, &doubling(levels)).unwrap_err().reason;
+    assert_eq!(reason(30), "its references unfold to more than 10000 schemas");
+    assert_eq!(reason(11), "its references unfold to more than 131072 bytes");
+    assert!(lowered(Provider::XAi, &doubling(8)).is_ok());
+    assert!(lowered(Provider::OpenAi, &doubling(30)).is_ok());
 }
 
 #[test]
