@@ -44,6 +44,7 @@ mod reload;
 mod scripted;
 mod search;
 mod shutdown;
+mod skills;
 mod suite;
 mod support;
 mod surface;

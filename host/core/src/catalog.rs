@@ -21,6 +21,7 @@ use crate::discover::{Candidate, Origin};
 use crate::document::Source;
 use crate::id::{Digest, PluginId, ToolName};
 use crate::manifest::Manifest;
+use crate::skills::{SkillRoot, SkillSource};
 
 /// One plugin whose manifest parsed.
 #[derive(Debug)]
@@ -86,6 +87,18 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
+    /// Folders of skills that plugins carry which are on. One that leads out of its package carries nothing.
+    pub(crate) fn carried_skills(&self) -> Vec<SkillRoot> {
+        let used = self.entries.iter().filter(|entry| entry.refusal().is_none());
+        let roots = used.flat_map(|entry| {
+            let inside = entry.manifest.skills.iter().map(|path| entry.folder.join(path.as_str()));
+            let inside =
+                inside.filter(|path| path.canonicalize().is_ok_and(|real| real.starts_with(&entry.folder)));
+            inside.map(|path| SkillRoot { source: SkillSource::Plugin(entry.manifest.id.clone()), path })
+        });
+        roots.collect()
+    }
+
     /// Reads every manifest and settles who owns what. `native_tools` always keep their names.
     pub(crate) fn build(
         candidates: Vec<Candidate>,

@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::diagnostic::Location;
-use crate::document::{Document, Problem, Source};
+use crate::document::{Document, Problem, RawJson, Source};
 use crate::error::Error;
 use crate::hooks::HookName;
 use crate::id::ToolName;
@@ -93,6 +94,21 @@ impl Config {
     pub(crate) fn beside(&self, path: &Path) -> PathBuf {
         let folder = self.source.as_ref().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
         folder.join(path)
+    }
+
+    /// Whether the file says something at a path with dots that is not false, null, zero or empty.
+    pub(crate) fn is_true(&self, path: &str) -> bool {
+        let document = self.source.as_ref().and_then(|source| source.document.read::<RawJson>().ok());
+        let found = document
+            .and_then(|RawJson(value)| value.pointer(&format!("/{}", path.replace('.', "/"))).cloned());
+        match found {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+            Some(Value::Array(items)) => !items.is_empty(),
+            Some(Value::Object(members)) => !members.is_empty(),
+            Some(Value::Bool(true)) => true,
+        }
     }
 
     /// Where the value at `path` stands; `None` if the configuration has no file.

@@ -105,6 +105,20 @@ codes! {
     RegisterFailed = "register-failed", Error;
     /// A plugin registered a tool that its manifest does not declare.
     ToolUndeclared = "tool-undeclared", Error;
+    /// A folder of skills cannot be read, or others can write it.
+    SkillRootUnreadable = "skill-root-unreadable", Warning;
+    /// A folder has more skills, or more files, than are looked at.
+    SkillsTooMany = "skills-too-many", Warning;
+    /// A link leads out of its folder of skills.
+    SkillLinkRefused = "skill-link-refused", Warning;
+    /// A `SKILL.md` is no skill.
+    SkillInvalid = "skill-invalid", Error;
+    /// A skill's folder has another name.
+    SkillFolderDiffers = "skill-folder-differs", Warning;
+    /// A file of a skill is too large to be kept.
+    SkillFileLeftOut = "skill-file-left-out", Warning;
+    /// A list of allowed tools says something that is not held as it is written.
+    SkillToolsUnclear = "skill-tools-unclear", Warning;
     /// A provider cannot be told what a tool's arguments are.
     ToolUnprojectable = "tool-unprojectable", Warning;
     /// A plugin registered one name or id twice.

@@ -264,7 +264,7 @@ fn too_large(fault: &dyn Fn(Code, String, &str) -> Box<Diagnostic>, bytes: u64) 
 
 /// Why whoever else can write here could install a plugin, if somebody could.
 #[cfg(unix)]
-fn unsafe_to_trust(metadata: &fs::Metadata) -> Option<String> {
+pub(crate) fn unsafe_to_trust(metadata: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
     const WRITABLE_BY_ALL: u32 = 0o002;
     if metadata.mode() & WRITABLE_BY_ALL != 0 {
@@ -276,7 +276,7 @@ fn unsafe_to_trust(metadata: &fs::Metadata) -> Option<String> {
 }
 
 #[cfg(not(unix))]
-fn unsafe_to_trust(_: &fs::Metadata) -> Option<String> {
+pub(crate) fn unsafe_to_trust(_: &fs::Metadata) -> Option<String> {
     None
 }
 

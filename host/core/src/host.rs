@@ -34,7 +34,8 @@ use crate::native::NativeTool;
 use crate::plugin::{LogSink, Sandbox};
 use crate::policy::Policy;
 use crate::result::unix_ms;
-use crate::run::RunContext;
+use crate::run::{Pinned, RunContext};
+use crate::skills::SkillLibrary;
 use crate::surface::{Candidate, ExposedTool, Surface, candidates};
 use crate::tool::{Tool, ToolDescriptor};
 
@@ -62,6 +63,8 @@ pub(crate) struct Shared {
     closing: CancellationToken,
     /// Cancelled when a shutdown has waited long enough: what runs is stopped.
     stopping: CancellationToken,
+    /// `None` in a host that was built without.
+    skills: Option<SkillLibrary>,
     /// Whose turn it is, for tools that are not parallel.
     turns: Turns,
     /// What was called lately, for loop protection.
@@ -264,6 +267,16 @@ impl Shared {
             secrets: self.secrets(),
             key_value: Arc::clone(&self.parts.key_value),
         }
+    }
+
+    /// The run with the skills of its turn, where the host has skills.
+    pub(crate) fn with_skills(&self, mut run: RunContext, snapshot: &Snapshot) -> RunContext {
+        if let Some(library) = &self.skills {
+            let carried = snapshot.catalogue.carried_skills();
+            let pinned = library.snapshot(&run, &snapshot.config, carried, self.clock().monotonic());
+            run.skills = Pinned(Some(Arc::new(pinned)));
+        }
+        run
     }
 
     /// The values of secrets as they are now.

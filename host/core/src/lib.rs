@@ -54,6 +54,7 @@ mod host;
 mod policy;
 mod projection;
 mod search;
+mod skills;
 mod surface;
 
 // Exposed → called → executed → on record.
@@ -123,5 +124,9 @@ pub use run::{ChannelReference, ChatKind, Delivery, ModelReference, Requester, R
 pub use schema::{ContractSchema, SchemaProblem, Violation, untrusted_json};
 pub use schemas::{DocumentKind, document_schema};
 pub use search::{DEFAULT_HITS, Hit, MAX_HITS, signature};
+pub use skills::{
+    AllowedTools, ListedSkill, Mentions, Requirements, Shadowed, Skill, SkillCommand, SkillName, SkillRoot,
+    SkillSnapshot, SkillSource, Surroundings, UnknownSurroundings,
+};
 pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface, Turn};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

@@ -11,6 +11,7 @@ use crate::document::{Document, Source};
 use crate::error::Error;
 use crate::id::ToolName;
 use crate::policy::Capture;
+use crate::skills::SkillSnapshot;
 
 /// Largest run context in bytes: a capture of ten thousand tools fits.
 const MAX_RUN_BYTES: usize = 1 << 20;
@@ -82,7 +83,22 @@ pub struct RunContext {
     /// The file it was read from.
     #[serde(skip)]
     pub(crate) source: ReadFrom,
+    /// The skills of this turn, pinned when its surface was assembled.
+    #[serde(skip)]
+    pub(crate) skills: Pinned,
 }
+
+/// What a surface pinned for its run. It is no part of what a run context says, so that it makes no two of them differ.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pinned(pub(crate) Option<Arc<SkillSnapshot>>);
+
+impl PartialEq for Pinned {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Pinned {}
 
 /// Where a run context was read from. Two contexts that say the same are equal, wherever they stand.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +138,13 @@ impl RunContext {
             captured: None,
             inherited: None,
             source: ReadFrom::default(),
+            skills: Pinned::default(),
         }
+    }
+
+    /// The skills of this turn; `None` before its surface was assembled, and in a host without skills.
+    pub fn skills(&self) -> Option<&Arc<SkillSnapshot>> {
+        self.skills.0.as_ref()
     }
 
     /// Reads the bytes of the JSON file at `path`, which attests the run; only `agent` is required.

@@ -35,6 +35,7 @@ use crate::plugin::{Bound, Plugin};
 use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
 use crate::run::RunContext;
 use crate::search::{Control, Index};
+use crate::skills::{Skill, SkillSnapshot};
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
@@ -149,6 +150,7 @@ impl Surface {
     /// behind the names, which are judged as their names were.
     pub(crate) async fn assemble(host: Arc<Shared>, run: RunContext) -> Self {
         let snapshot = host.current();
+        let run = host.with_skills(run, &snapshot);
         let rules = Rules::new(&snapshot, &run);
         let (surviving, mut removed) = survive(&snapshot, &rules);
 
@@ -226,6 +228,21 @@ impl Surface {
     /// The run that this surface belongs to.
     pub fn run(&self) -> &Arc<RunContext> {
         &self.0.run
+    }
+
+    /// The skills of this turn; `None` in a host without skills.
+    pub fn skills(&self) -> Option<&Arc<SkillSnapshot>> {
+        self.0.run.skills()
+    }
+
+    /// The surface while a skill is active: with those tools only that its `allowed-tools` names, if it has such a list. What
+    /// the run does not have is not added.
+    #[must_use]
+    pub fn activate(&self, skill: &Skill) -> Self {
+        let Some(allowed) = skill.allowed_tools() else { return self.clone() };
+        let entries: Vec<PolicyEntry> =
+            allowed.names().iter().filter_map(|name| PolicyEntry::parse(name.as_str()).ok()).collect();
+        self.narrow(&format!("the skill `{}`", skill.name()), &entries)
     }
 
     /// Which plugins were loaded for this run, and every reason.

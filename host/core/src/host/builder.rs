@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::native::NativeTool;
 use crate::plugin::{LogSink, Sandbox};
 use crate::search::{Control, controls};
+use crate::skills::{SkillLibrary, SkillRead, SkillRoot, Surroundings, UnknownSurroundings};
 use crate::tool::Tool;
 
 /// How long an assembly waits for a plugin that is still compiling: a person waits two seconds without wondering.
@@ -39,6 +40,8 @@ pub struct HostBuilder {
     store: Option<Arc<dyn Store>>,
     secrets: Secrets,
     key_value: Option<Arc<dyn KeyValue>>,
+    skills: Option<Vec<SkillRoot>>,
+    surroundings: Arc<dyn Surroundings>,
     config: Config,
     log: LogSink,
     limits: Option<Limits>,
@@ -59,6 +62,8 @@ impl HostBuilder {
             store: None,
             secrets: Secrets::default(),
             key_value: None,
+            skills: None,
+            surroundings: Arc::new(UnknownSurroundings),
             config: Config::default(),
             log: LogSink::default(),
             limits: None,
@@ -152,6 +157,21 @@ impl HostBuilder {
         self
     }
 
+    /// Has the host have skills: those below these folders, those that plugins carry, those of `[skills] extra-dirs`, and those
+    /// of a run's workspace. Adds the tool `skill_read`.
+    #[must_use]
+    pub fn skills(mut self, roots: impl IntoIterator<Item = SkillRoot>) -> Self {
+        self.skills = Some(roots.into_iter().collect());
+        self
+    }
+
+    /// What the machine has, for skills that need some of it; by default only its system is known.
+    #[must_use]
+    pub fn surroundings(mut self, surroundings: impl Surroundings + 'static) -> Self {
+        self.surroundings = Arc::new(surroundings);
+        self
+    }
+
     /// Upper limits of every invocation, in place of the configuration's; manifests can only lower them.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -189,10 +209,15 @@ impl HostBuilder {
         let Some(sandbox) = self.sandbox else {
             return Err(Error::configuration("the host has no sandbox: give one to `HostBuilder::sandbox`"));
         };
+        let mut natives = self.natives;
+        if self.skills.is_some() {
+            natives.push(Arc::new(SkillRead));
+        }
+        let skills = self.skills.map(|roots| SkillLibrary::new(roots, self.surroundings));
         let parts = Parts {
             sandbox,
             roots: self.roots,
-            natives: accept_natives(&self.natives)?,
+            natives: accept_natives(&natives)?,
             controls: controls().map_err(Error::configuration)?,
             hooks: self.hooks,
             policies: self.policies,
@@ -214,6 +239,7 @@ impl HostBuilder {
             at_work: Arc::new(Semaphore::new(MAX_AT_WORK as usize)),
             closing: CancellationToken::new(),
             stopping: CancellationToken::new(),
+            skills,
             turns: Turns::default(),
             repetitions: Repetitions::default(),
             sessions: Mutex::default(),

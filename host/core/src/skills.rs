@@ -1,0 +1,29 @@
+//! Skills: folders with instructions enter; for each turn, what an agent has of them leaves. A skill never changes what exists,
+//! only what is explained: it adds no tool, and what it allows is a ceiling under the run's own.
+//!
+//! Rules: ARCHITECTURE.md, "Skills".
+
+mod allowed_tools;
+mod catalogue;
+mod eligibility;
+mod front_matter;
+mod library;
+mod mention;
+mod name;
+mod read;
+mod requirements;
+mod root;
+mod skill;
+mod snapshot;
+mod walk;
+mod yaml;
+
+pub use allowed_tools::AllowedTools;
+pub use eligibility::{Surroundings, UnknownSurroundings};
+pub(crate) use library::SkillLibrary;
+pub use name::SkillName;
+pub(crate) use read::SkillRead;
+pub use requirements::Requirements;
+pub use root::{SkillRoot, SkillSource};
+pub use skill::Skill;
+pub use snapshot::{ListedSkill, Mentions, Shadowed, SkillCommand, SkillSnapshot};

@@ -1,0 +1,75 @@
+//! A skill's name, as the Agent Skills specification has it: text enters, a name that cannot be anything else leaves.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::text;
+
+/// Longest name, in characters; the specification's.
+const MAX_NAME_CHARS: usize = 64;
+
+/// Words of lower-case letters and digits of any script, joined by single hyphens; at most 64 characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillName(Arc<str>);
+
+impl SkillName {
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(written: &str) -> Result<Self, String> {
+        let name = written.trim();
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(char::is_alphanumeric);
+        let is_lower = name.to_lowercase() == name;
+        if name.chars().count() <= MAX_NAME_CHARS && is_lower && name.split('-').all(is_word) {
+            return Ok(Self(name.into()));
+        }
+        let shown = text::single_line(&text::shorten(name, 80)).into_owned();
+        Err(format!(
+            "`{shown}` is no name of a skill: 1 to {MAX_NAME_CHARS} lower-case letters and digits, in words that single hyphens join"
+        ))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Serialize for SkillName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SkillName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_and_hyphens() {
+        for good in ["a", "pdf-tools", "v2", "2fa", "übersicht", "文档", &"é".repeat(64)] {
+            assert!(SkillName::parse(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "-a", "a-", "a--b", "A", "a_b", "a b", "a/b", "..", "É", "a\u{202e}b", "😀", &"a".repeat(65)]
+        {
+            assert!(SkillName::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

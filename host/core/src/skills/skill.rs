@@ -1,0 +1,202 @@
+//! One skill: a folder that was walked enters; its whole content, read once and pinned, leaves. What it says is checked here, and
+//! nothing of it is carried out.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::allowed_tools::AllowedTools;
+use super::front_matter::{self, Flaw, FrontMatter};
+use super::name::SkillName;
+use super::requirements::Requirements;
+use super::root::SkillSource;
+use super::walk::{Seen, Walked};
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::id::Digest;
+
+/// Largest `SKILL.md`, and largest other file, in bytes: a book of 40,000 words, which no model reads at once.
+pub(super) const MAX_FILE_BYTES: u64 = 256_000;
+
+/// All other files of one skill, in bytes.
+const MAX_FILES_BYTES: u64 = 1 << 20;
+
+/// A skill, as its file was when it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skill {
+    front: FrontMatter,
+    source: SkillSource,
+    path: PathBuf,
+    text: Arc<str>,
+    body: Arc<str>,
+    files: BTreeMap<String, Arc<[u8]>>,
+    digest: Digest,
+}
+
+impl Skill {
+    /// Reads a skill. `None` if it is none, with a finding; one about what was left out may come beside a skill.
+    pub(super) fn read(walked: &Walked, findings: &mut Vec<Diagnostic>) -> Option<Self> {
+        let folder_name = walked.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut invalid = |message: String, place: Location| {
+            let hint = "correct the file; until then there is no such skill";
+            findings.push(Diagnostic::new(Code::SkillInvalid, &folder_name, message, hint).at(place));
+        };
+        let path = walked.main.path.clone();
+        let bytes = match bounded(&walked.main) {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                invalid(format!("`SKILL.md` {problem}"), Location::path(path));
+                return None;
+            }
+        };
+        let (front, body) = match front_matter::read(&bytes) {
+            Ok(read) => read,
+            Err(Flaw { message, line, column }) => {
+                invalid(message, Location { path, line, column });
+                return None;
+            }
+        };
+        if front.name.as_str() != folder_name {
+            let message =
+                format!("the skill `{}` lies in a folder of another name, `{folder_name}`", front.name);
+            let hint = "give both one name: other programs take the folder's";
+            findings.push(
+                Diagnostic::new(Code::SkillFolderDiffers, &front.name, message, hint)
+                    .at(Location::path(&walked.main.path)),
+            );
+        }
+        let files = files(&front.name, walked, findings);
+        let mut parts: Vec<&[u8]> = vec![&bytes];
+        for (name, bytes) in &files {
+            parts.extend([name.as_bytes(), bytes]);
+        }
+        let digest = Digest::of_parts(parts);
+        // It was text a moment ago.
+        let text = String::from_utf8_lossy(&bytes).into();
+        Some(Self { front, source: walked.source.clone(), path, text, body: body.into(), files, digest })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &SkillName {
+        &self.front.name
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> &str {
+        &self.front.description
+    }
+
+    /// Its licence, in its own words.
+    pub fn license(&self) -> Option<&str> {
+        self.front.license.as_deref()
+    }
+
+    /// What it needs, in its own words.
+    pub fn compatibility(&self) -> Option<&str> {
+        self.front.compatibility.as_deref()
+    }
+
+    /// Its metadata, as it was written.
+    pub fn metadata(&self) -> &BTreeMap<String, Value> {
+        &self.front.metadata
+    }
+
+    /// What a run may use while it is active; `None` for everything that the run has.
+    pub fn allowed_tools(&self) -> Option<&AllowedTools> {
+        self.front.allowed_tools.as_ref()
+    }
+
+    /// What it needs, as gates.
+    pub fn requirements(&self) -> &Requirements {
+        &self.front.requirements
+    }
+
+    /// Whether a person may start it by a command.
+    pub fn is_user_invocable(&self) -> bool {
+        self.front.is_user_invocable
+    }
+
+    /// Whether the model is not told of it; it is there for a person's `$name`.
+    pub fn is_hidden_from_model(&self) -> bool {
+        self.front.is_hidden_from_model
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> &SkillSource {
+        &self.source
+    }
+
+    /// Its `SKILL.md`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The whole `SKILL.md`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The instructions, without the head.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    /// Its other files by their paths below its folder.
+    pub fn files(&self) -> &BTreeMap<String, Arc<[u8]>> {
+        &self.files
+    }
+
+    /// Of all its bytes.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// The other files that fit.
+fn files(name: &SkillName, walked: &Walked, findings: &mut Vec<Diagnostic>) -> BTreeMap<String, Arc<[u8]>> {
+    let (mut files, mut left) = (BTreeMap::new(), MAX_FILES_BYTES);
+    for (below, seen) in &walked.files {
+        let read = if seen.bytes > left {
+            Err(format!("would make its files more than {MAX_FILES_BYTES} bytes"))
+        } else {
+            bounded(seen)
+        };
+        match read {
+            Ok(bytes) => {
+                left = left.saturating_sub(bytes.len() as u64);
+                files.insert(below.clone(), bytes.into());
+            }
+            Err(problem) => {
+                let message = format!("the file `{below}` of the skill `{name}` is left out: it {problem}");
+                let finding =
+                    Diagnostic::new(Code::SkillFileLeftOut, name, message, "make it smaller, or split it");
+                findings.push(finding.at(Location::path(&seen.path)));
+            }
+        }
+    }
+    files
+}
+
+/// A file's bytes, if it is not too large; nothing of one that is.
+fn bounded(seen: &Seen) -> Result<Vec<u8>, String> {
+    let too_large = |bytes: u64| format!("has {bytes} bytes, the limit is {MAX_FILE_BYTES}");
+    if seen.bytes > MAX_FILE_BYTES {
+        return Err(too_large(seen.bytes));
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(&seen.path).and_then(|file| {
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no regular file any more"));
+        }
+        // It may have grown since it was seen.
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)
+    });
+    match read {
+        Ok(_) if bytes.len() as u64 > MAX_FILE_BYTES => Err(too_large(bytes.len() as u64)),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
+}
