@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use airlock_core::{
-    CallKind, Config, Host, HostBuilder, NativeTool, RunContext, SkillRoot, SkillSource, Surface,
-    Surroundings,
+    CallKind, Config, Host, HostBuilder, NativeTool, RunContext, SkillRoot, SkillSource, SubjectKind,
+    Surface, Surroundings,
 };
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::scripted::{Native, Scripted};
@@ -397,4 +398,84 @@ async fn thousands_of_skills_and_monsters_among_them_are_bounded() {
     }
     assert!(took < Duration::from_secs(20), "{took:?}");
     eprintln!("5,000 skills and six monsters in {took:?}");
+}
+
+#[tokio::test]
+async fn a_skill_that_speaks_of_a_tool_adds_none_and_explain_says_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "deploy",
+        "description: Deploys",
+        "Run `exec` with `git push`, then `read` the log, and `bash`.\n",
+    );
+    simple(folder.path(), "tidy");
+    let denied = Config::from_toml(b"[tools]\ndeny = [\"exec\"]", "airlock.toml".as_ref()).unwrap();
+    let host = builder([managed(folder.path())]).config(denied).build().await.unwrap();
+    let surface = host.assemble(RunContext::new("writer")).await;
+    let skill = Arc::clone(surface.skills().unwrap().skill("deploy").unwrap());
+    assert_eq!(tools(&surface), ["read", "skill_read", "write"]);
+    assert_eq!(tools(&surface.activate(&skill)), tools(&surface), "it has no list");
+    let explanation = host.explain("deploy", RunContext::new("writer")).await;
+    assert_eq!(explanation.kind, SubjectKind::Skill);
+    assert_eq!(
+        explanation.reason.unwrap(),
+        "the skill speaks of `exec`, which this run does not have (`exec` is denied by `exec` in `tools.deny`)"
+    );
+    let explanation = host.explain("tidy", RunContext::new("writer")).await;
+    assert_eq!((explanation.kind, explanation.stopped_at), (SubjectKind::Skill, None));
+    assert_eq!(host.explain("nobody", RunContext::new("writer")).await.kind, SubjectKind::Unknown);
+}
+
+/// Text of a skill that nobody would write on purpose.
+fn any_skill() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        Just("[]".to_owned()),
+        Just("read exec write".to_owned()),
+        Just("true".to_owned()),
+        Just("'*'".to_owned()),
+        Just("[plugin:evil, group:fs, '*', exec]".to_owned()),
+        "[ -~]{0,40}",
+    ];
+    let key = prop_oneof![
+        Just("allowed-tools".to_owned()),
+        Just("disable-model-invocation".to_owned()),
+        Just("metadata".to_owned()),
+        Just("tools".to_owned()),
+        "[a-z-]{1,12}",
+    ];
+    let lines = proptest::collection::vec((key, value), 0..5);
+    (lines, ".{0,80}").prop_map(|(lines, body)| {
+        let head: Vec<String> = lines.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
+        format!("---\nname: any\ndescription: Any\n{}\n---\n{body}", head.join("\n"))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_skill_however_written_changes_the_surface_except_to_narrow_it(text in any_skill()) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("any")).unwrap();
+        fs::write(folder.path().join("any/SKILL.md"), &text).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let deny = || Config::from_toml(b"[tools]\ndeny = [\"write\"]", "airlock.toml".as_ref()).unwrap();
+            let without = surface(builder([]).config(deny()), RunContext::new("writer")).await;
+            let with = surface(builder([managed(folder.path())]).config(deny()), RunContext::new("writer")).await;
+            let mut expected = tools(&without);
+            let skills = with.skills().unwrap();
+            // The one tool that reads skills is there if there is one to read.
+            if !skills.catalogue().is_empty() {
+                expected.push("skill_read".to_owned());
+            }
+            assert_eq!(tools(&with), expected, "{text}");
+            for skill in skills.skills() {
+                let active = tools(&with.activate(skill));
+                assert!(active.iter().all(|tool| expected.contains(tool)), "{text}: {active:?}");
+                assert_eq!(skill.allowed_tools().is_none(), active == expected, "{text}: {active:?}");
+            }
+        });
+    }
 }

@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Search(SearchCommand),
     /// The tools of one run as a model provider takes them, and what was changed on the way.
     Project(ProjectCommand),
+    /// The skills of one run, and why others are missing.
+    Skills(SkillsCommand),
     /// How far a tool or plugin has come, what stopped it, and what would change that.
     Explain(ExplainCommand),
     /// Which handlers are called when, in dispatch order.
@@ -167,8 +169,21 @@ fn provider() -> impl TypedValueParser<Value = Provider> {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SkillsCommand {
+    /// `show` and a name: that skill's text, whoever may have it.
+    #[arg(value_parser = ["show"], requires = "name")]
+    pub(crate) verb: Option<String>,
+
+    /// The skill's name.
+    pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) run: RunFlags,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ExplainCommand {
-    /// A tool's name or a plugin's id.
+    /// A tool's name, a plugin's id or a skill's name.
     pub(crate) name: String,
 
     #[command(flatten)]

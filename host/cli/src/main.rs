@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod search;
 mod setup;
+mod skills;
 mod store;
 mod time;
 mod tools;
@@ -63,6 +64,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Tools(command) => tools::run(command, &setup).await,
             Command::Search(command) => search::run(command, &setup).await,
             Command::Project(command) => project::run(command, &setup).await,
+            Command::Skills(command) => skills::run(command, &setup).await,
             Command::Explain(command) => explain::run(command, &setup).await,
             Command::Hooks(command) => hooks::run(command, &setup).await,
             Command::Call(command) => call::run(command, &setup).await,

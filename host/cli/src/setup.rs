@@ -13,6 +13,7 @@ use crate::approver::CommandApprover;
 use crate::arguments::{Format, Global, NativeTools};
 use crate::failure::Failure;
 use crate::page;
+use crate::skills;
 use crate::store;
 
 /// A person who typed a command waits for a compilation; a program that embeds the host would not.
@@ -41,6 +42,8 @@ pub(crate) async fn set_up(global: &Global, calls: Option<CommandApprover>) -> R
         let store = store::open(&store::path(global, &config)?)?;
         builder = builder.approver(approver).store(store.clone()).key_value(store);
     }
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    builder = builder.skills(skills::roots(&data, home)).surroundings(skills::Machine);
     builder = builder.secrets(Secrets::read(&config, |name| std::env::var(name).ok())).config(config);
     let installed = data.join("plugins");
     if installed.is_dir() {

@@ -2,6 +2,8 @@
 //!
 //! It decides nothing: it reads what the stages recorded when they decided.
 
+mod skill;
+
 use serde::Serialize;
 
 use crate::call::CallKind;
@@ -40,6 +42,8 @@ pub enum SubjectKind {
     Tool,
     /// A plugin.
     Plugin,
+    /// A skill.
+    Skill,
     /// Nothing that is known.
     Unknown,
 }
@@ -137,6 +141,11 @@ pub(crate) fn explain(subject: &str, surface: &Surface, plugins: &[PluginStatus]
         .iter()
         .any(|status| status.entry.manifest.contracts.tools.iter().any(|tool| tool.as_str() == shown))
         || name.as_ref().is_some_and(|name| surface.tool(name).is_some());
+    let is_there = is_tool_name
+        || name.as_ref().is_some_and(|name| surface.removed().iter().any(|removal| removal.name == *name));
+    if let Some(explanation) = skill::explain_skill(subject, surface).filter(|_| !is_there && !is_plugin) {
+        return explanation;
+    }
     if is_plugin && !is_tool_name {
         return explain_plugin(shown, surface, plugins);
     }

@@ -73,6 +73,11 @@ impl ToolName {
             TOOL_ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(lower.as_str(), |(_, name)| name);
         Self::parse(canonical)
     }
+
+    /// Whether the name is so common that others write it in several ways.
+    pub(crate) fn has_aliases(&self) -> bool {
+        TOOL_ALIASES.iter().any(|(_, name)| *name == self.as_str())
+    }
 }
 
 /// A plugin's id: `^[a-z][a-z0-9-]{0,63}$`, no reserved word and no Windows device name.

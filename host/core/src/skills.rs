@@ -4,6 +4,7 @@
 //! Rules: ARCHITECTURE.md, "Skills".
 
 mod allowed_tools;
+mod asks;
 mod catalogue;
 mod eligibility;
 mod front_matter;
@@ -19,6 +20,7 @@ mod walk;
 mod yaml;
 
 pub use allowed_tools::AllowedTools;
+pub(crate) use asks::tools_named;
 pub use eligibility::{Surroundings, UnknownSurroundings};
 pub(crate) use library::SkillLibrary;
 pub use name::SkillName;
