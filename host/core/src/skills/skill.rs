@@ -37,28 +37,30 @@ pub struct Skill {
 }
 
 impl Skill {
+    /// Reads the bytes of the `SKILL.md` at `path` alone, without the other files of its folder.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with line and column.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Diagnostic> {
+        let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let (front, body) = front_matter::read(bytes).map_err(|Flaw { message, line, column }| {
+            invalid(&folder, message).at(Location { path: path.to_owned(), line, column })
+        })?;
+        let (digest, text) = (Digest::of(bytes), String::from_utf8_lossy(bytes).into());
+        let (source, files) = (SkillSource::Extra, BTreeMap::new());
+        Ok(Self { front, source, path: path.to_owned(), text, body: body.into(), files, digest })
+    }
+
     /// Reads a skill. `None` if it is none, with a finding; one about what was left out may come beside a skill.
     pub(super) fn read(walked: &Walked, findings: &mut Vec<Diagnostic>) -> Option<Self> {
         let folder_name = walked.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut invalid = |message: String, place: Location| {
-            let hint = "correct the file; until then there is no such skill";
-            findings.push(Diagnostic::new(Code::SkillInvalid, &folder_name, message, hint).at(place));
-        };
-        let path = walked.main.path.clone();
-        let bytes = match bounded(&walked.main) {
-            Ok(bytes) => bytes,
-            Err(problem) => {
-                invalid(format!("`SKILL.md` {problem}"), Location::path(path));
-                return None;
-            }
-        };
-        let (front, body) = match front_matter::read(&bytes) {
-            Ok(read) => read,
-            Err(Flaw { message, line, column }) => {
-                invalid(message, Location { path, line, column });
-                return None;
-            }
-        };
+        let path = &walked.main.path;
+        let too_large =
+            |problem| invalid(&folder_name, format!("`SKILL.md` {problem}")).at(Location::path(path));
+        let bytes = bounded(&walked.main).map_err(too_large);
+        let parsed = bytes.and_then(|bytes| Ok((Self::parse(&bytes, path)?, bytes)));
+        let (skill, bytes) = parsed.map_err(|finding| findings.push(finding)).ok()?;
+        let front = &skill.front;
         if front.name.as_str() != folder_name {
             let message =
                 format!("the skill `{}` lies in a folder of another name, `{folder_name}`", front.name);
@@ -74,9 +76,7 @@ impl Skill {
             parts.extend([name.as_bytes(), bytes]);
         }
         let digest = Digest::of_parts(parts);
-        // It was text a moment ago.
-        let text = String::from_utf8_lossy(&bytes).into();
-        Some(Self { front, source: walked.source.clone(), path, text, body: body.into(), files, digest })
+        Some(Self { source: walked.source.clone(), files, digest, ..skill })
     }
 
     /// Its name.
@@ -153,6 +153,15 @@ impl Skill {
     pub fn digest(&self) -> Digest {
         self.digest
     }
+}
+
+fn invalid(folder: &str, message: String) -> Diagnostic {
+    Diagnostic::new(
+        Code::SkillInvalid,
+        folder,
+        message,
+        "correct the file; until then there is no such skill",
+    )
 }
 
 /// The other files that fit.
