@@ -297,9 +297,8 @@ fn pages_for_people_read_well() {
     REMOVED       PLUGIN    STAGE     REASON
     notes_forget  notebook  optional  `notes_forget` is optional, and no allow entry names it
     send_message  courier   factory   the factory of `courier` made no `send_message` for this run
-    skill_read    core      factory   `skill_read` has no skill to read in this run
 
-    14 tools, 3 removed
+    14 tools, 2 removed
     ");
     insta::assert_snapshot!(page(&["plugins"]), @r"
     PLUGIN     VERSION  ORIGIN  STATE       TOOLS

@@ -183,6 +183,10 @@ async fn skill_read_reads_the_snapshot_under_policy_and_nothing_else() {
     let empty = tempfile::tempdir().unwrap();
     let surface = self::surface(builder([managed(empty.path())]), RunContext::new("writer")).await;
     assert_eq!(tools(&surface), ["exec", "read", "write"]);
+    assert!(surface.removed().is_empty(), "nobody misses it");
+    let host = builder([managed(empty.path())]).build().await.unwrap();
+    let explanation = host.explain("skill_read", RunContext::new("writer")).await;
+    assert!(explanation.reason.unwrap().contains("this run has none"));
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use crate::host::PluginStatus;
 use crate::id::ToolName;
 use crate::projection::{Provider, ReportRow};
 use crate::search::Control;
+use crate::skills::SkillRead;
 use crate::surface::{ExposedTool, Owner, Removal, Rule, Surface};
 use crate::text;
 
@@ -186,6 +187,12 @@ fn explain_tool(
             (State::Executed, _) => judges(surface, exposed),
         });
         return Explanation { projected: projected(surface, &exposed.tool.name), ..explanation };
+    }
+    if shown == SkillRead::NAME && surface.skills().is_some_and(|skills| skills.catalogue().is_empty()) {
+        let reason = "it reads skills, and this run has none that a model is told of".to_owned();
+        let fix = "`airlock skills` says which there are, and what keeps others away".to_owned();
+        let stop = Stop { at: State::Exposed, reason, rules: Vec::new(), fix };
+        return answer(shown, SubjectKind::Tool, Some(stop), |_| "it is the host's own".to_owned());
     }
     if let Some(control) = Control::named(&shown) {
         let reason = format!(

@@ -35,7 +35,7 @@ use crate::plugin::{Bound, Plugin};
 use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
 use crate::run::RunContext;
 use crate::search::{Control, Index};
-use crate::skills::{Skill, SkillSnapshot};
+use crate::skills::{Skill, SkillRead, SkillSnapshot};
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
@@ -161,6 +161,10 @@ impl Surface {
         let seen = Arc::new(run.clone().authenticated_at(&snapshot.config.file().providers.authenticated));
         let materialised = materialise::materialise(&surviving, &rules, &seen, &owners, &failures).await;
         removed.extend(materialised.removed);
+        // Nobody misses a tool that reads what is not there.
+        if run.skills().is_some_and(|skills| skills.catalogue().is_empty()) {
+            removed.retain(|removal| removal.name.as_str() != SkillRead::NAME);
+        }
         removed.sort();
 
         let mut diagnostics = snapshot.catalogue.diagnostics().to_vec();

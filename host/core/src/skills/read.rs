@@ -12,10 +12,14 @@ use crate::tool::{ToolDescriptor, ToolError, ToolResult};
 #[derive(Debug)]
 pub(crate) struct SkillRead;
 
+impl SkillRead {
+    pub(crate) const NAME: &'static str = "skill_read";
+}
+
 impl NativeTool for SkillRead {
     fn descriptor(&self) -> ToolDescriptor {
         ToolDescriptor {
-            name: "skill_read".to_owned(),
+            name: Self::NAME.to_owned(),
             title: Some("Read a skill".to_owned()),
             description: "Reads the instructions of a skill, or another of its files.".to_owned(),
             parameters: json!({
