@@ -1,6 +1,12 @@
 //! Called: what acceptance lets through, and what a caller gets back.
 
-use airlock_core::{CallKind, CallStatus, Content};
+use std::sync::{Arc, Mutex};
+
+use airlock_core::{
+    Call, CallKind, CallStatus, Content, HookEvent, HookName, HookOutcome, NativeHook, Provider, RunContext,
+    ToolVerdict,
+};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use crate::support::{call, end, surface, text};
@@ -79,6 +85,49 @@ async fn every_digit_reaches_the_guest_and_comes_back() {
     assert_eq!(text(&outcome), "123456789012345678901234567890");
     let record = outcome.record.arguments.to_string();
     assert_eq!(record, r#"{"text":"123456789012345678901234567890"}"#);
+}
+
+/// Adds two to the number of a call, and keeps what it saw.
+#[derive(Debug, Clone, Default)]
+struct AddTwo(Arc<Mutex<Vec<String>>>);
+
+impl NativeHook for AddTwo {
+    fn name(&self) -> &str {
+        "add-two"
+    }
+    fn hook(&self) -> HookName {
+        HookName::BeforeToolCall
+    }
+    fn handle(
+        &self,
+        event: HookEvent,
+        _: Option<Arc<RunContext>>,
+    ) -> BoxFuture<'_, Result<HookOutcome, String>> {
+        let HookEvent::BeforeToolCall(attempt) = event else { unreachable!("it is asked about calls only") };
+        self.0.lock().unwrap().push(attempt.params.to_string());
+        let number = attempt.params["number"].as_u64().unwrap();
+        Box::pin(async move { Ok(HookOutcome::Tool(ToolVerdict::Rewrite(json!({ "number": number + 2 })))) })
+    }
+}
+
+#[tokio::test]
+async fn integers_beyond_2_53_keep_every_digit_from_the_wire_to_the_guest() {
+    // A double has neither of these two.
+    const WRITTEN: &str = r#"{"number":9007199254740993}"#;
+    const READ: &str = "has no issue #9007199254740995";
+    let hook = AddTwo::default();
+    let host = crate::support::builder(&["tracker"]).hook(hook.clone()).build().await.unwrap();
+    let surface = host.assemble(RunContext::new("tester")).await;
+    let outcome = call(&surface, "tracker_read", WRITTEN).await;
+    assert!(text(&outcome).contains(READ), "{}", end(&outcome));
+    assert_eq!(hook.0.lock().unwrap().as_slice(), [WRITTEN]);
+    assert_eq!(outcome.record.arguments.to_string(), r#"{"number":9007199254740995}"#);
+    for provider in Provider::ALL {
+        let arguments = serde_json::from_str(WRITTEN).unwrap();
+        let (name, arguments) = surface.project(provider).decode("tracker_read", arguments).unwrap();
+        let outcome = surface.call(Call::new(name.as_str(), arguments)).await;
+        assert!(text(&outcome).contains(READ), "{}: {}", provider.as_str(), end(&outcome));
+    }
 }
 
 #[tokio::test]

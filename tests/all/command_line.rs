@@ -276,6 +276,13 @@ fn a_run_is_shown_as_each_provider_takes_it() {
 }
 
 #[test]
+fn integers_beyond_2_53_keep_every_digit() {
+    let (code, document) = json(&["call", "tracker_read", "--params", r#"{"number": 9007199254740993}"#]);
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(code == 1 && message.contains("has no issue #9007199254740993"), "{document}");
+}
+
+#[test]
 fn pages_for_people_read_well() {
     insta::assert_snapshot!(page(&["tools"]), @r"
     TOOL              PLUGIN     DESCRIPTION

@@ -263,6 +263,27 @@ async fn every_provider_is_sent_the_three_and_decodes_what_is_withheld() {
 }
 
 #[tokio::test]
+async fn more_than_a_provider_takes_is_told_and_a_search_is_the_cure() {
+    let names: Vec<&'static str> = (0..129).map(|number| &*format!("tool_{number:03}").leak()).collect();
+    let tools: Vec<_> = names.iter().map(|name| (*name, Deferral::Auto)).collect();
+    let codes = |surface: &Surface, provider| {
+        let projection = surface.project(provider);
+        let code = |finding: &airlock_core::Diagnostic| format!("{} {}", finding.code, finding.message);
+        projection.warnings().iter().map(code).collect::<Vec<_>>()
+    };
+    let all = assemble(natives(&tools), "[tool-search]\nthreshold-tools = 1000").await;
+    assert_eq!(
+        codes(&all, Provider::OpenAi),
+        ["wire-too-large 129 tools are more than openai takes in one request, 128"]
+    );
+    let fits = assemble(natives(&tools[..128]), "[tool-search]\nthreshold-tools = 1000").await;
+    let few = assemble(natives(&tools), "").await;
+    for (surface, provider) in [(&all, Provider::Mcp), (&fits, Provider::OpenAi), (&few, Provider::OpenAi)] {
+        assert_eq!(codes(surface, provider), [""; 0], "{provider:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_explanation_says_who_finds_a_tool() {
     let exposed = async |source: &str, subject: &str| {
         let host = four().config(config(source)).build().await.unwrap();

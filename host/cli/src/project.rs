@@ -22,6 +22,7 @@ struct Document<'a> {
     tools: Value,
     report: &'a [ReportRow],
     left_out: &'a [Diagnostic],
+    warnings: &'a [Diagnostic],
 }
 
 pub(crate) async fn run(command: &ProjectCommand, setup: &Setup) -> Result<ExitCode, Failure> {
@@ -45,6 +46,7 @@ pub(crate) async fn run(command: &ProjectCommand, setup: &Setup) -> Result<ExitC
             tools: projection.to_json(),
             report: projection.report(),
             left_out: projection.left_out(),
+            warnings: projection.warnings(),
         })?,
         Format::Human if command.tool.is_some() => show_one(&projection)?,
         Format::Human => show(&projection)?,
@@ -101,7 +103,7 @@ fn show_changes(output: &mut impl std::io::Write, projection: &Projection) -> st
         }
         writeln!(output)?;
     }
-    for finding in projection.left_out() {
+    for finding in projection.left_out().iter().chain(projection.warnings()) {
         writeln!(output)?;
         page::diagnostic(output, finding)?;
     }

@@ -121,6 +121,8 @@ codes! {
     SkillToolsUnclear = "skill-tools-unclear", Warning;
     /// A provider cannot be told what a tool's arguments are.
     ToolUnprojectable = "tool-unprojectable", Warning;
+    /// A provider may refuse a request with so many tools, or with so long a text.
+    WireTooLarge = "wire-too-large", Warning;
     /// A plugin registered one name or id twice.
     RegistrationDuplicate = "registration-duplicate", Error;
     /// A registered tool breaks a rule for names, texts or schemas.

@@ -33,6 +33,7 @@ pub struct Projection {
     provider: Provider,
     tools: Vec<WireTool>,
     left_out: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
     report: Vec<ReportRow>,
     decoders: BTreeMap<ToolName, Decoder>,
     /// Tools that the surface withholds: a model knows their contract schemas, so that there is nothing to undo.
@@ -65,6 +66,7 @@ impl Surface {
         for exposed in self.offered() {
             projection.add(&exposed.tool);
         }
+        projection.warn();
         projection
     }
 
@@ -72,14 +74,45 @@ impl Surface {
     pub fn project_tool(&self, name: &ToolName, provider: Provider) -> Option<Projection> {
         let mut projection = Projection::new(provider);
         projection.add(&self.tool(name)?.tool);
+        projection.warn();
         Some(projection)
     }
 }
 
 impl Projection {
     fn new(provider: Provider) -> Self {
-        let (tools, left_out, report) = (Vec::new(), Vec::new(), Vec::new());
-        Self { provider, tools, left_out, report, decoders: BTreeMap::new(), deferred: BTreeSet::new() }
+        Self {
+            provider,
+            tools: Vec::new(),
+            left_out: Vec::new(),
+            warnings: Vec::new(),
+            report: Vec::new(),
+            decoders: BTreeMap::new(),
+            deferred: BTreeSet::new(),
+        }
+    }
+
+    /// Says what a provider may refuse although each schema is as it wants it.
+    fn warn(&mut self) {
+        let provider = self.provider.as_str();
+        if let Some(most) = provider::max_tools(self.provider).filter(|most| self.tools.len() > *most) {
+            let message =
+                format!("{} tools are more than {provider} takes in one request, {most}", self.tools.len());
+            let hint = "lower `[tool-search] threshold-tools`, so that some are found by a search, or narrow the run";
+            self.warnings.push(Diagnostic::new(Code::WireTooLarge, provider, message, hint));
+        }
+        let Some(most) = provider::max_description_chars(self.provider) else { return };
+        for tool in &self.tools {
+            let chars = tool.description.chars().count();
+            if chars > most {
+                let message = format!(
+                    "the description of `{}` has {chars} characters, and {provider} has refused more than {most}",
+                    tool.name
+                );
+                let hint = "the plugin's author shortens it; more belongs into a skill";
+                self.warnings.push(Diagnostic::new(Code::WireTooLarge, &tool.name, message, hint));
+            }
+        }
     }
 
     fn add(&mut self, tool: &Tool) {
@@ -135,6 +168,11 @@ impl Projection {
     /// Tools that could not be lowered, with the place and the reason.
     pub fn left_out(&self) -> &[Diagnostic] {
         &self.left_out
+    }
+
+    /// What the provider may refuse, although each schema is as it wants it: too many tools, or texts that are too long.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// Everything that lowering changed.

@@ -13,7 +13,7 @@ pub(crate) struct Project {
 
 #[config]
 pub(crate) struct Issue {
-    pub(crate) number: u32,
+    pub(crate) number: u64,
     pub(crate) title: String,
     #[serde(default)]
     pub(crate) body: String,
@@ -33,7 +33,7 @@ pub(crate) enum State {
 }
 
 impl Project {
-    pub(crate) fn issue(&self, number: u32) -> Option<&Issue> {
+    pub(crate) fn issue(&self, number: u64) -> Option<&Issue> {
         self.issues.iter().find(|issue| issue.number == number)
     }
 
@@ -84,9 +84,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(query: &str, state: Option<State>, expected: &[u32]) {
+    fn check(query: &str, state: Option<State>, expected: &[u64]) {
         let project = project();
-        let found: Vec<u32> = project.search(query, state).iter().map(|issue| issue.number).collect();
+        let found: Vec<u64> = project.search(query, state).iter().map(|issue| issue.number).collect();
         assert_eq!(found, expected);
     }
 

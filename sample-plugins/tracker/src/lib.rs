@@ -30,7 +30,7 @@ struct Hits {
     /// The project that was searched.
     project: String,
     /// Numbers of the issues that are listed, in the project's order.
-    numbers: Vec<u32>,
+    numbers: Vec<u64>,
     /// How many fit, listed or not.
     total: usize,
 }
@@ -38,7 +38,7 @@ struct Hits {
 #[arguments]
 struct Number {
     /// The issue's number.
-    number: u32,
+    number: u64,
 }
 
 #[arguments]

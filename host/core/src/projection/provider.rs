@@ -70,6 +70,22 @@ impl Provider {
     }
 }
 
+/// Most tools of one request, where a number is known: OpenAI's API description ("max of 128 functions"), errors of Gemini's API,
+/// and xAI's guide.
+pub(super) fn max_tools(provider: Provider) -> Option<usize> {
+    match provider {
+        Provider::OpenAi | Provider::OpenAiStrict => Some(128),
+        Provider::Gemini => Some(512),
+        Provider::XAi => Some(200),
+        Provider::Anthropic | Provider::Mcp | Provider::Mistral | Provider::Bedrock => None,
+    }
+}
+
+/// Longest description of a tool, in characters, where more was refused: OpenAI's API did so in 2024 and 2025.
+pub(super) fn max_description_chars(provider: Provider) -> Option<usize> {
+    matches!(provider, Provider::OpenAi | Provider::OpenAiStrict).then_some(1_024)
+}
+
 /// What a provider takes.
 #[derive(Debug)]
 pub(super) struct Rules {
