@@ -423,10 +423,10 @@ impl Host {
     /// Takes a new configuration and whatever the roots hold. New surfaces see it; calls that run finish as they
     /// began; older surfaces can only lose tools. An error changes nothing.
     ///
+    /// Values of secrets stay as they are; [`Self::replace_secrets`] changes them, and goes first.
+    ///
     /// # Errors
     /// If a limit makes no sense, or the policy names a profile or group that does not exist.
-    ///
-    /// Values of secrets stay as they are; [`Self::replace_secrets`] changes them, and goes first.
     pub fn reload(&self, config: Config) -> Result<(), Error> {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         let next = Arc::new(self.0.parts.snapshot(config, Some(&current))?);

@@ -19,11 +19,7 @@ pub(crate) async fn execute(plugin: &dyn Plugin, mut invocation: Invocation) -> 
     let watch = Arc::new(watch);
     invocation.progress = watch.progress(invocation.progress);
     let Invoked { end, usage } = plugin.execute(invocation).await;
-    let end = end.and_then(|answer| match watch.found("the answer", |secrets| in_answer(secrets, &answer)) {
-        Some(secret) => Err(Stop::Withheld { secret }),
-        None => Ok(answer),
-    });
-    Invoked { end: end.map_err(|stop| watch.stop(stop)), usage }
+    Invoked { end: watch.end(end, in_answer), usage }
 }
 
 /// Asks a hook's handler, under the same rules: one that answers with a value has failed.
@@ -32,12 +28,7 @@ pub(crate) async fn handle(plugin: &dyn Plugin, request: Handling) -> Handled {
         return plugin.handle(request).await;
     };
     let Handled { end, usage } = plugin.handle(request).await;
-    let end =
-        end.and_then(|answer| match watch.found("the answer", |secrets| in_outcome(secrets, &answer)) {
-            Some(secret) => Err(Stop::Withheld { secret }),
-            None => Ok(answer),
-        });
-    Handled { end: end.map_err(|stop| watch.stop(stop)), usage }
+    Handled { end: watch.end(end, in_outcome), usage }
 }
 
 /// The traces of all invocations that belong to one call, those that were given up included.
@@ -149,6 +140,19 @@ impl Watch {
             let message = progress.message.map(|message| watch.clean("a report of progress", message));
             sink.send(Progress { message, ..progress });
         })
+    }
+
+    /// How it ended, without values: an answer in which `find` finds one is withheld whole.
+    fn end<T>(
+        &self,
+        end: Result<T, Stop>,
+        find: impl for<'a> Fn(&'a Secrets, &T) -> Option<&'a str>,
+    ) -> Result<T, Stop> {
+        let answer = end.map_err(|stop| self.stop(stop))?;
+        match self.found("the answer", |secrets| find(secrets, &answer)) {
+            Some(secret) => Err(Stop::Withheld { secret }),
+            None => Ok(answer),
+        }
     }
 
     fn stop(&self, stop: Stop) -> Stop {

@@ -63,12 +63,14 @@ pub struct Mentions {
 }
 
 /// What was found, whoever may have it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Content {
     /// One for each name, in the order of names.
     pub(super) skills: Vec<Arc<Skill>>,
     pub(super) shadowed: Vec<Shadowed>,
     pub(super) findings: Vec<Diagnostic>,
+    /// Of all names, files and bytes.
+    pub(super) digest: Digest,
 }
 
 impl Content {
@@ -96,12 +98,13 @@ impl Content {
         }
         findings.sort();
         findings.dedup();
-        Self { skills: by_name.into_values().collect(), shadowed, findings }
+        let skills: Vec<Arc<Skill>> = by_name.into_values().collect();
+        let digest = Self::digest(&skills);
+        Self { skills, shadowed, findings, digest }
     }
 
-    /// Of all names, files and bytes.
-    pub(super) fn digest(&self) -> Digest {
-        let parts = self.skills.iter().map(|skill| {
+    fn digest(skills: &[Arc<Skill>]) -> Digest {
+        let parts = skills.iter().map(|skill| {
             let source = skill.source().to_string();
             let path = skill.path().to_string_lossy();
             Digest::of_parts([
@@ -163,7 +166,7 @@ impl SkillSnapshot {
             .map(|one| &*one.skill)
             .collect();
         let catalogue = catalogue::catalogue(&told);
-        let fingerprint = Digest::of_parts([content.digest().as_bytes().as_slice(), catalogue.as_bytes()]);
+        let fingerprint = Digest::of_parts([content.digest.as_bytes().as_slice(), catalogue.as_bytes()]);
         let (shadowed, findings) = (content.shadowed.clone(), content.findings.clone());
         Self { listed, shadowed, findings, catalogue, fingerprint, version }
     }

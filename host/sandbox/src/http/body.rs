@@ -119,6 +119,13 @@ impl Guarded {
         }
     }
 
+    /// The end with an error: nothing of what was held back passes.
+    fn break_off(&mut self, error: Error) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        self.scanner.forget();
+        self.is_over = true;
+        Poll::Ready(Some(Err(error)))
+    }
+
     /// The end: what was held back, then the trailers, then nothing.
     fn finish(&mut self) -> Option<Result<Frame<Bytes>, Error>> {
         self.is_over = true;
@@ -162,18 +169,12 @@ impl Body for Guarded {
                     match self.pass(frame) {
                         Ok(Some(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                         Ok(None) => {}
-                        Err(error) => {
-                            self.scanner.forget();
-                            self.is_over = true;
-                            return Poll::Ready(Some(Err(error)));
-                        }
+                        Err(error) => return self.break_off(error),
                     }
                 }
                 Poll::Ready(Some(Err(error))) => {
                     self.attempt.note(&format!("the {} broke off: {error}", self.way.word()));
-                    self.scanner.forget();
-                    self.is_over = true;
-                    return Poll::Ready(Some(Err(error)));
+                    return self.break_off(error);
                 }
                 Poll::Ready(None) => return Poll::Ready(self.finish()),
                 Poll::Pending => {
@@ -183,9 +184,7 @@ impl Body for Guarded {
                     }
                     let waited = patience.as_millis();
                     self.attempt.note(&format!("the response stood still for {waited} ms and was cut off"));
-                    self.scanner.forget();
-                    self.is_over = true;
-                    return Poll::Ready(Some(Err(Error::ConnectionReadTimeout)));
+                    return self.break_off(Error::ConnectionReadTimeout);
                 }
             }
         }
