@@ -44,6 +44,7 @@ mod reload;
 mod scripted;
 mod search;
 mod shutdown;
+mod skill_reference;
 mod skills;
 mod suite;
 mod support;

@@ -12,6 +12,7 @@ mod fuzz;
 mod guests;
 mod hostile;
 mod process;
+mod pypi;
 mod suite;
 mod test;
 mod tidy;
@@ -27,7 +28,8 @@ usage: cargo xtask VERB
   hostile [WORD]...             make every attack of the hostile corpus, or those with such a word in their names,
                                 beside good calls, and show how each ended; `load` is 64 at once under deadlines
   fuzz [--seconds N] [TARGET]   feed documents that no person would write to each target, for a minute or N seconds
-  suite                         fetch the official JSON Schema test suite, if it is not there
+  suite                         fetch the official JSON Schema test suite and the reference validator of Agent Skills,
+                                if they are not there
   tidy                          check what needs no compiler
   test                          run every check there is, in order
 ";

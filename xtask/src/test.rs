@@ -24,7 +24,7 @@ const STEPS: [Step; 11] = [
     ("tests of the sample plugins", sample_plugin_tests),
     // Everything with one set of features, so that the tests build nothing of it again.
     ("building", || execute(&mut cargo(".", &["build", "--locked", "--workspace", "--all-targets"]))),
-    ("suite of JSON Schema", suite::provide),
+    ("what others wrote to test with", suite::provide),
     ("tests", tests),
     ("documentation tests", || execute(&mut cargo(".", &["test", "--doc", "--workspace", "--locked"]))),
     ("documentation", documentation),

@@ -67,9 +67,10 @@ impl<'de> Deserialize<'de> for AllowedTools {
             List(Vec<String>),
             Text(String),
         }
-        let entries = match Written::deserialize(deserializer)? {
-            Written::List(list) => list.into_iter().map(|entry| entry.trim().to_owned()).collect(),
-            Written::Text(text) => entries(&text),
+        let entries = match Option::<Written>::deserialize(deserializer)? {
+            Some(Written::List(list)) => list.into_iter().map(|entry| entry.trim().to_owned()).collect(),
+            Some(Written::Text(text)) => entries(&text),
+            None => Vec::new(),
         };
         if entries.len() > MAX_ENTRIES {
             let found = entries.len();

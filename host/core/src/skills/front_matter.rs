@@ -52,6 +52,7 @@ impl Flaw {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Written {
+    #[serde(deserialize_with = "name")]
     name: SkillName,
     #[serde(deserialize_with = "description")]
     description: String,
@@ -60,8 +61,8 @@ struct Written {
     #[serde(default, deserialize_with = "compatibility")]
     compatibility: Option<String>,
     #[serde(default)]
-    metadata: BTreeMap<String, Value>,
-    #[serde(default)]
+    metadata: Option<BTreeMap<String, Value>>,
+    #[serde(default, deserialize_with = "stated")]
     allowed_tools: Option<AllowedTools>,
     #[serde(default = "yes")]
     user_invocable: bool,
@@ -81,17 +82,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<(FrontMatter, String), Flaw> {
     let text = text(bytes)?;
     let (head, body) = split(&text)?;
     let written: Written = yaml::parse(head).map_err(|YamlError { message, line, column }| {
+        let needs_quotes = message.starts_with("mapping values are not allowed");
+        let quotes = if needs_quotes { "; a text with `: ` in it stands in quotes" } else { "" };
+        let message = format!("{message}{quotes}");
         // The head begins on the file's second line.
         Flaw { message, line: Some(line.map_or(2, |line| line.saturating_add(1))), column }
     })?;
-    let requirements = Requirements::read(&written.metadata)
-        .map_err(|message| Flaw::new(message, line_of(head, "metadata")))?;
+    let metadata = written.metadata.unwrap_or_default();
+    let requirements =
+        Requirements::read(&metadata).map_err(|message| Flaw::new(message, line_of(head, "metadata")))?;
     let front = FrontMatter {
         name: written.name,
         description: written.description,
         license: written.license,
         compatibility: written.compatibility,
-        metadata: written.metadata,
+        metadata,
         allowed_tools: written.allowed_tools,
         is_user_invocable: written.user_invocable,
         is_hidden_from_model: written.disable_model_invocation,
@@ -109,7 +114,8 @@ fn line_of(head: &str, key: &str) -> u32 {
 /// The file as text, without a byte order mark and with plain line ends.
 fn text(bytes: &[u8]) -> Result<String, Flaw> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+    // With a mark, or a first hyphen in two bytes.
+    if [b"\xff\xfe", b"\xfe\xff", b"-\0", b"\0-"].iter().any(|start| bytes.starts_with(*start)) {
         return Err(Flaw::new("the file is UTF-16; save it as UTF-8", 1));
     }
     let line_at = |place: usize| {
@@ -147,20 +153,30 @@ fn split(text: &str) -> Result<(&str, &str), Flaw> {
     Err(Flaw::new("the head is not closed: a line of three hyphens ends it", 1))
 }
 
-fn description<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let written = String::deserialize(deserializer)?;
-    let description = written.trim();
-    match description.chars().count() {
-        0 => Err(D::Error::custom("`description` is empty; say what the skill is for")),
-        MAX_TOO_LONG.. => Err(D::Error::custom(format!(
-            "`description` has {} characters, the limit is {MAX_DESCRIPTION_CHARS}",
-            description.chars().count()
-        ))),
-        _ => Ok(description.to_owned()),
-    }
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SkillName, D::Error> {
+    // A key with nothing behind it says as much as an empty text.
+    let written = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
+    SkillName::parse(&written).map_err(D::Error::custom)
 }
 
-const MAX_TOO_LONG: usize = MAX_DESCRIPTION_CHARS + 1;
+/// A key that stands there is a ceiling, also if nothing stands behind it.
+fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AllowedTools>, D::Error> {
+    AllowedTools::deserialize(deserializer).map(Some)
+}
+
+fn description<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let written = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
+    let chars = written.chars().count();
+    if chars > MAX_DESCRIPTION_CHARS {
+        return Err(D::Error::custom(format!(
+            "`description` has {chars} characters, the limit is {MAX_DESCRIPTION_CHARS}"
+        )));
+    }
+    match written.trim() {
+        "" => Err(D::Error::custom("`description` is empty; say what the skill is for")),
+        description => Ok(description.to_owned()),
+    }
+}
 
 fn compatibility<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let written = Option::<String>::deserialize(deserializer)?;
@@ -207,6 +223,7 @@ mod tests {
     fn what_is_no_text_says_so() {
         let utf16: Vec<u8> = PLAIN.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert!(read(&[b"\xff\xfe".as_slice(), &utf16].concat()).unwrap_err().message.contains("UTF-16"));
+        assert!(read(&utf16).unwrap_err().message.contains("UTF-16"));
         let broken = [PLAIN.as_bytes(), b"caf\xe9\n"].concat();
         let flaw = read(&broken).unwrap_err();
         assert!(flaw.message.contains("not UTF-8") && flaw.line == Some(10), "{flaw:?}");
@@ -239,6 +256,18 @@ mod tests {
             let text = format!("---\nname: tidy\ndescription: {}\n---\n", "ä".repeat(chars));
             assert_eq!(read(text.as_bytes()).is_ok(), is_fine, "{chars}");
         }
+    }
+
+    #[test]
+    fn a_key_without_a_value_is_no_open_gate() {
+        let written = |lines: &str| format!("---\nname: tidy\ndescription: x\n{lines}\n---\n");
+        for none in ["allowed-tools:", "allowed-tools: ~", "allowed-tools: ''", "allowed-tools: []"] {
+            let allowed = read(written(none).as_bytes()).unwrap().0.allowed_tools;
+            assert!(allowed.is_some_and(|allowed| allowed.names().is_empty()), "{none}");
+        }
+        assert!(read(written("metadata:\nlicense:\ncompatibility:").as_bytes()).is_ok());
+        assert!(flaw("---\nname:\ndescription: x\n---\n").message.contains("no name of a skill"));
+        assert!(flaw("---\nname: tidy\ndescription: ~\n---\n").message.contains("is empty"));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Skill {
         let parsed = bytes.and_then(|bytes| Ok((Self::parse(&bytes, path)?, bytes)));
         let (skill, bytes) = parsed.map_err(|finding| findings.push(finding)).ok()?;
         let front = &skill.front;
-        if front.name.as_str() != folder_name {
+        if SkillName::parse(&folder_name).as_ref() != Ok(&front.name) {
             let message =
                 format!("the skill `{}` lies in a folder of another name, `{folder_name}`", front.name);
             let hint = "give both one name: other programs take the folder's";

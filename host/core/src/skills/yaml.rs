@@ -1,8 +1,13 @@
 //! YAML under a budget: a document of at most a few thousand nodes enters, a typed value leaves, or the line and column of
 //! what is wrong. The only module that knows the parser.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
-use serde_saphyr::{Budget, DuplicateKeyPolicy, Options};
+use serde_saphyr::localizer::Localizer;
+use serde_saphyr::{
+    Budget, DuplicateKeyPolicy, Error, Location, MessageFormatter, Options, UserMessageFormatter,
+};
 
 /// Nodes of one document: a front matter has a few dozen.
 const MAX_NODES: usize = 2_000;
@@ -24,6 +29,34 @@ pub(super) struct YamlError {
     pub(super) column: Option<u32>,
 }
 
+/// The parser's words without the place, which stands beside them and is often another in the file.
+#[derive(Debug)]
+struct WithoutPlace;
+
+impl Localizer for WithoutPlace {
+    fn attach_location<'a>(&self, base: Cow<'a, str>, _: Location) -> Cow<'a, str> {
+        base
+    }
+
+    fn alias_defined_at(&self, _: Location) -> String {
+        String::new()
+    }
+
+    fn alias_used_at(&self, _: Location) -> String {
+        String::new()
+    }
+}
+
+impl MessageFormatter for WithoutPlace {
+    fn localizer(&self) -> &dyn Localizer {
+        self
+    }
+
+    fn format_message<'a>(&self, error: &'a Error) -> Cow<'a, str> {
+        UserMessageFormatter.format_message(error)
+    }
+}
+
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     let mut budget = Budget::default();
     budget.max_nodes = MAX_NODES;
@@ -42,7 +75,7 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
         let place = error.location();
         let number = |number: u64| u32::try_from(number).ok().filter(|number| *number > 0);
         YamlError {
-            message: error.to_string(),
+            message: error.render_with_formatter(&WithoutPlace),
             line: place.and_then(|place| number(place.line())),
             column: place.and_then(|place| number(place.column())),
         }
@@ -61,6 +94,7 @@ mod tests {
         {
             let error = parse::<Value>(text).unwrap_err();
             assert!(error.line.is_some_and(|found| found.abs_diff(line) <= 1), "{text}: {error:?}");
+            assert!(!error.message.contains(" at line "), "{error:?}");
         }
     }
 
