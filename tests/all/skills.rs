@@ -1,5 +1,11 @@
 //! Skills: found in their order, refused with their place, pinned for a turn, and never the cause of one tool more.
 
+mod commands;
+mod copies;
+mod environment;
+mod nodes;
+mod storm;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -252,83 +258,6 @@ async fn what_is_mentioned_is_found_in_the_snapshot() {
     assert!(error.to_string().contains("mentions 9 skills, the limit is 8"), "{error}");
     let commands: Vec<_> = skills.commands().into_iter().map(|command| command.command).collect();
     assert!(commands.contains(&"pdf_tools".to_owned()), "{commands:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_storm_of_edits_leaves_each_turn_with_one_set() {
-    const EDITS: usize = 60;
-    let folder = tempfile::tempdir().unwrap();
-    // All skills of one edit say its number.
-    let edit = |number: usize| {
-        for name in ["one", "two", "three"] {
-            write(
-                folder.path(),
-                name,
-                &format!("description: edit {number:03}"),
-                &format!("edit {number:03}\n"),
-            );
-        }
-    };
-    edit(0);
-    let host = builder([managed(folder.path())]).build().await.unwrap();
-    let host = &host;
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    let sessions = (0..8).map(|session| {
-        let is_over = &is_over;
-        async move {
-            let mut versions = std::collections::BTreeSet::new();
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                let surface = host.assemble(RunContext::new(format!("agent{session}"))).await;
-                let skills = Arc::clone(surface.skills().unwrap());
-                versions.insert(skills.version());
-                for skill in skills.skills() {
-                    // Prompt, command and read say the same.
-                    let said = skill.description();
-                    assert_eq!(skill.body(), format!("{said}\n"));
-                    assert!(
-                        skills
-                            .catalogue()
-                            .contains(&format!("<name>{}</name><description>{said}<", skill.name()))
-                    );
-                    let outcome =
-                        call(&surface, "skill_read", &json!({ "name": skill.name() }).to_string()).await;
-                    assert_eq!(text(&outcome), skill.text());
-                    let command = skills.commands().into_iter().find(|one| one.skill.name() == skill.name());
-                    assert_eq!(command.unwrap().skill.digest(), skill.digest());
-                }
-                tokio::task::yield_now().await;
-            }
-            versions
-        }
-    });
-    let editing = async {
-        for number in 1..=EDITS {
-            edit(number);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-    };
-    let (versions, ()) = tokio::join!(futures_util::future::join_all(sessions), editing);
-    let last = host.assemble(RunContext::new("writer")).await;
-    let skills = last.skills().unwrap();
-    assert!(
-        skills.skills().all(|skill| skill.description() == format!("edit {EDITS:03}")),
-        "the last edit is there"
-    );
-    // Looks are 250 ms apart, so that of 60 edits in more than a second a handful was seen; and nobody saw more than there were.
-    let seen = versions.iter().flatten().max().copied().unwrap();
-    assert!((3..=EDITS as u64 + 1).contains(&seen) && skills.version() >= seen, "{versions:?}");
-    // Without an edit nothing is refreshed, however often it is looked at; a touched file is no edit.
-    let version = skills.version();
-    fs::File::options()
-        .append(true)
-        .open(folder.path().join("one/SKILL.md"))
-        .unwrap()
-        .set_modified(std::time::SystemTime::now())
-        .unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(host.assemble(RunContext::new("writer")).await.skills().unwrap().version(), version);
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ mod repetition;
 mod stale;
 mod trusted;
 mod unwrap;
+mod via;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hooks::ToolAttempt;
 use crate::id::CallId;
 use crate::plugin::ProgressSink;
-use crate::search::Control;
+use crate::skills::SkillName;
 use crate::surface::{ExposedTool, Surface};
 
 pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalReason, Approver};
@@ -38,6 +39,7 @@ use execute::Executed;
 use ledger::Ledger;
 use receipt::Trail;
 pub(crate) use repetition::Repetitions;
+use via::Via;
 
 /// What a model asks for: a tool by its canonical name, with arguments.
 #[derive(Debug, Clone)]
@@ -48,6 +50,8 @@ pub struct Call {
     progress: ProgressSink,
     cancellation: CancellationToken,
     is_dry: bool,
+    /// The skill whose command it is.
+    command_of: Option<SkillName>,
 }
 
 /// A call's arguments before they were checked.
@@ -78,7 +82,14 @@ impl Call {
             progress: ProgressSink::default(),
             cancellation: CancellationToken::new(),
             is_dry: false,
+            command_of: None,
         }
+    }
+
+    /// The same call, which the command of a skill makes.
+    pub(crate) fn by_command_of(mut self, skill: SkillName) -> Self {
+        self.command_of = Some(skill);
+        self
     }
 
     /// The provider's id of this call; without one the host numbers it.
@@ -119,8 +130,8 @@ pub(crate) struct AcceptedCall<'surface> {
     arguments: Value,
     /// As the model wrote them.
     written: Value,
-    /// The host's own tool that it stood in.
-    via: Option<Control>,
+    /// What it came through.
+    via: Option<Via>,
     progress: ProgressSink,
 }
 
@@ -137,7 +148,7 @@ impl AcceptedCall<'_> {
             owner: self.exposed.owner.to_string(),
             side_effecting: self.exposed.side_effecting,
             params: self.arguments.clone(),
-            via: self.via.map(|control| control.as_str().to_owned()),
+            via: self.via.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -151,8 +162,8 @@ struct Identity {
     owner: Option<String>,
     /// As they were when the call ended.
     arguments: Value,
-    /// The host's own tool that it stood in.
-    via: Option<Control>,
+    /// What it came through.
+    via: Option<Via>,
 }
 
 /// The checkpoints in their order.

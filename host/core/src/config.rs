@@ -59,6 +59,10 @@ impl Config {
             let message = "a secret comes from exactly one of `env` and `file`";
             return Err(document.problem_at(&["secrets", name.0], message).error(path));
         }
+        if let Some(path_in_file) = file.skills.impossible_variable() {
+            let message = "no program can have such a variable: a name without `=`, and no zero byte";
+            return Err(document.problem_at(&path_in_file, message).error(path));
+        }
         Ok(Self { file, source: Some(Source { path: path.to_owned(), document }) })
     }
 
@@ -307,13 +311,26 @@ impl Default for SkillsConfig {
     }
 }
 
+impl SkillsConfig {
+    /// Where a variable is that cannot be one.
+    fn impossible_variable(&self) -> Option<[&str; 5]> {
+        let variables = self.entries.iter().flat_map(|(skill, entry)| {
+            entry.env.iter().map(move |(name, value)| (skill.as_str(), name.as_str(), value))
+        });
+        let is_wrong =
+            |name: &str, value: &str| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
+        let (skill, name, _) = variables.into_iter().find(|(_, name, value)| is_wrong(name, value))?;
+        Some(["skills", "entries", skill, "env", name])
+    }
+}
+
 /// `[skills.entries.NAME]`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct SkillEntry {
     /// On or off.
     pub enabled: Option<bool>,
-    /// Environment of host-side turns only.
+    /// Variables of programs that the host starts while an agent has the skill; none in a sandboxed run.
     pub env: BTreeMap<String, String>,
 }
 
@@ -412,6 +429,10 @@ mod tests {
         check(
             "[secrets]\na = {}",
             "airlock.toml:2:1: `secrets.a`: a secret comes from exactly one of `env` and `file`",
+        );
+        check(
+            "[skills.entries.a]\nenv = { \"A=B\" = \"1\" }",
+            "airlock.toml:2:9: `skills.entries.a.env.A=B`: no program can have such a variable: a name without `=`, and no zero byte",
         );
         check("a = ", "airlock.toml:1:5: string values must be quoted, expected literal string: write TOML");
     }

@@ -119,6 +119,12 @@ codes! {
     SkillFileLeftOut = "skill-file-left-out", Warning;
     /// A list of allowed tools says something that is not held as it is written.
     SkillToolsUnclear = "skill-tools-unclear", Warning;
+    /// None of the tools that a skill allows is there, so that it permits nothing.
+    SkillToolsUnknown = "skill-tools-unknown", Error;
+    /// Two skills want different values of one variable.
+    SkillEnvDiffers = "skill-env-differs", Warning;
+    /// Something of a node's skills is not taken.
+    NodeSkillRefused = "node-skill-refused", Warning;
     /// A provider cannot be told what a tool's arguments are.
     ToolUnprojectable = "tool-unprojectable", Warning;
     /// A provider may refuse a request with so many tools, or with so long a text.

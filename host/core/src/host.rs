@@ -4,6 +4,7 @@
 //! host owns no policy of its own and does nothing in the background.
 
 mod builder;
+mod skills;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +35,7 @@ use crate::native::NativeTool;
 use crate::plugin::{LogSink, Sandbox};
 use crate::policy::Policy;
 use crate::result::unix_ms;
-use crate::run::{Pinned, RunContext};
+use crate::run::RunContext;
 use crate::skills::SkillLibrary;
 use crate::surface::{Candidate, ExposedTool, Surface, candidates};
 use crate::tool::{Tool, ToolDescriptor};
@@ -267,16 +268,6 @@ impl Shared {
             secrets: self.secrets(),
             key_value: Arc::clone(&self.parts.key_value),
         }
-    }
-
-    /// The run with the skills of its turn, where the host has skills.
-    pub(crate) fn with_skills(&self, mut run: RunContext, snapshot: &Snapshot) -> RunContext {
-        if let Some(library) = &self.skills {
-            let carried = snapshot.catalogue.carried_skills();
-            let pinned = library.snapshot(&run, &snapshot.config, carried, self.clock().monotonic());
-            run.skills = Pinned(Some(Arc::new(pinned)));
-        }
-        run
     }
 
     /// The values of secrets as they are now.

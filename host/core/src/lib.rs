@@ -125,8 +125,8 @@ pub use schema::{ContractSchema, SchemaProblem, Violation, untrusted_json};
 pub use schemas::{DocumentKind, document_schema};
 pub use search::{DEFAULT_HITS, Hit, MAX_HITS, signature};
 pub use skills::{
-    AllowedTools, ListedSkill, Mentions, Requirements, Shadowed, Skill, SkillCommand, SkillName, SkillRoot,
-    SkillSnapshot, SkillSource, Surroundings, UnknownSurroundings,
+    AllowedTools, Dispatch, ListedSkill, Mentions, Node, NodeConnection, NodeName, Requirements, Shadowed,
+    Skill, SkillCommand, SkillName, SkillRoot, SkillSnapshot, SkillSource, Surroundings, UnknownSurroundings,
 };
 pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface, Turn};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

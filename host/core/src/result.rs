@@ -116,9 +116,9 @@ pub struct CallRecord {
     pub tool: String,
     /// Plugin id or `core`; `None` if no tool of that name was exposed.
     pub owner: Option<String>,
-    /// `tool_call` if the call stood in a call of that; `None` for a direct one.
+    /// `tool_call` if the call stood in a call of that, `skill:NAME` if it is a skill's command; `None` for a direct one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub via: Option<&'static str>,
+    pub via: Option<String>,
     /// The agent.
     pub agent: String,
     /// The session.

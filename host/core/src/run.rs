@@ -147,6 +147,13 @@ impl RunContext {
         self.skills.0.as_ref()
     }
 
+    /// What the skills of this turn have in the configuration for programs that the host starts, by `[skills.entries.NAME] env`;
+    /// nothing in a run that is sandboxed. What it names is for such programs alone.
+    pub fn skill_environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        let skills = self.skills().filter(|_| !self.sandboxed);
+        skills.into_iter().flat_map(|skills| skills.environment().iter())
+    }
+
     /// Reads the bytes of the JSON file at `path`, which attests the run; only `agent` is required.
     ///
     /// # Errors

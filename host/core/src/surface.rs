@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome};
 use crate::config::PolicyEntry;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::discover::Origin;
 use crate::error::Error;
 use crate::hooks::{Guards, Handlers, MissingGuard};
@@ -246,7 +246,15 @@ impl Surface {
         let Some(allowed) = skill.allowed_tools() else { return self.clone() };
         let entries: Vec<PolicyEntry> =
             allowed.names().iter().filter_map(|name| PolicyEntry::parse(name.as_str()).ok()).collect();
-        self.narrow(&format!("the skill `{}`", skill.name()), &entries)
+        let narrowed = self.narrow(&format!("the skill `{}`", skill.name()), &entries);
+        let is_known = |name: &ToolName| self.0.snapshot.candidates.iter().any(|one| one.name == *name);
+        if allowed.is_empty() || allowed.names().iter().any(is_known) {
+            return narrowed;
+        }
+        let message = "`allowed-tools` names no tool that there is, so that the skill leaves none".to_owned();
+        let hint = "write the names of tools as `airlock tools` has them";
+        let finding = Diagnostic::new(Code::SkillToolsUnknown, skill.name(), message, hint);
+        narrowed.with_finding(finding.at(Location::path(skill.path())))
     }
 
     /// Which plugins were loaded for this run, and every reason.

@@ -40,7 +40,8 @@ pub struct CommandPolicy {
     pub readable: Vec<PathBuf>,
     /// What a confined command may also change, beside the workspace and its own temporary folder.
     pub writable: Vec<PathBuf>,
-    /// The whole environment of a command, beside `PATH`, `HOME` and `TMPDIR` (its temporary folder), `LANG` and `TERM`,
+    /// The whole environment of a command, beside what skills of the run have in the configuration (in a run that is not
+    /// sandboxed), beside `PATH`, `HOME` and `TMPDIR` (its temporary folder), `LANG` and `TERM`,
     /// which have fixed values unless they are here, and `AIRLOCK_COMMAND`, by which what it started is found.
     pub environment: BTreeMap<String, String>,
     /// What runs a command line after `-c`; `/bin/sh` by default. It must be readable.
@@ -155,8 +156,14 @@ impl CommandPolicy {
             .then(|| "has a default timeout that is zero or over the largest".to_owned())
     }
 
-    /// The environment of a command with a mark, whose temporary folder is `scratch`.
-    fn environment(&self, scratch: &str, mark: &str) -> BTreeMap<String, String> {
+    /// The environment of a command with a mark, whose temporary folder is `scratch`. What skills want is weaker than what the
+    /// policy says.
+    fn environment(
+        &self,
+        skills: &BTreeMap<String, String>,
+        scratch: &str,
+        mark: &str,
+    ) -> BTreeMap<String, String> {
         let fixed = [
             ("PATH", DEFAULT_PATH),
             ("HOME", scratch),
@@ -166,6 +173,7 @@ impl CommandPolicy {
         ];
         let mut environment: BTreeMap<String, String> =
             fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        environment.extend(skills.clone());
         environment.extend(self.environment.clone());
         environment.insert(stragglers::VARIABLE.to_owned(), mark.to_owned());
         environment
@@ -229,12 +237,15 @@ mod tests {
         let mut policy = CommandPolicy::default();
         policy.environment.insert("PATH".to_owned(), "/opt/bin".to_owned());
         policy.environment.insert("CI".to_owned(), "1".to_owned());
-        let environment = policy.environment("/tmp/x", "1");
+        let skills = [("MODE", "fast"), ("CI", "0"), ("AIRLOCK_COMMAND", "x")];
+        let skills = skills.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let environment = policy.environment(&skills, "/tmp/x", "1");
         let expected = [
             ("AIRLOCK_COMMAND", "1"),
             ("CI", "1"),
             ("HOME", "/tmp/x"),
             ("LANG", "C.UTF-8"),
+            ("MODE", "fast"),
             ("PATH", "/opt/bin"),
             ("TERM", "dumb"),
             ("TMPDIR", "/tmp/x"),

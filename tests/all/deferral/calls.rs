@@ -70,7 +70,7 @@ async fn the_target_is_what_everybody_sees_and_the_record_keeps() {
     assert_eq!(*handler.lock().unwrap(), expected);
     assert_eq!(*note.calls.lock().unwrap(), vec![json!({ "n": 1, "text": "b" }); 2]);
     assert_eq!(trail(&wrapped), trail(&direct), "the same checkpoints");
-    assert_eq!((wrapped.record.via, direct.record.via), (Some("tool_call"), None));
+    assert_eq!((wrapped.record.via.as_deref(), direct.record.via.as_deref()), (Some("tool_call"), None));
     assert_eq!((wrapped.record.tool.as_str(), wrapped.record.owner.as_deref()), ("note", Some("core")));
     assert_eq!(wrapped.record.arguments, json!({ "n": 1, "text": "b" }));
     let shown = serde_json::to_value(&wrapped).unwrap();
@@ -117,7 +117,7 @@ async fn a_block_is_the_target_s_and_a_dry_run_runs_nothing() {
     let guarded = surface(host(&note).hook(blocks)).await;
     let blocked = through(&guarded, json!({})).await;
     assert_eq!(end(&blocked), "blocked | the tool `note` is blocked by `blocks`: not this way | -");
-    assert_eq!(blocked.record.via, Some("tool_call"));
+    assert_eq!(blocked.record.via.as_deref(), Some("tool_call"));
     assert_eq!(judged::call(&guarded, json!({})).await.kind, CallKind::Completed);
 
     let dry = Call::new("tool_call", json!({ "name": "note", "arguments": { "n": 1 } })).dry_run();
@@ -179,7 +179,7 @@ async fn an_unknown_target_is_told_the_same_as_a_removed_one() {
     ] {
         let refused = answer(name).await;
         assert_eq!((refused.kind, text(&refused).as_str()), (CallKind::NotExposed, message));
-        assert_eq!((refused.record.tool.as_str(), refused.record.via), (name, Some("tool_call")));
+        assert_eq!((refused.record.tool.as_str(), refused.record.via.as_deref()), (name, Some("tool_call")));
     }
     let reason = answer("beta").await.trail[0].reason.clone().unwrap();
     assert!(reason.contains("`tools.deny`"), "the trail knows: {reason}");

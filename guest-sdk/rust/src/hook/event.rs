@@ -20,7 +20,7 @@ pub struct ToolAttempt {
     pub owner: String,
     /// Whether the call may change something.
     pub side_effecting: bool,
-    /// `tool_call` when the model went through tool search.
+    /// `tool_call` when the model went through tool search, `skill:NAME` when a person gave a skill's command.
     pub via: Option<String>,
     pub(crate) params: Json,
 }

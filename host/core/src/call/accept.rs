@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
 use super::unwrap::{Asked, Malformed, unwrap};
+use super::via::Via;
 use super::{AcceptedCall, Arguments, Call, CallError, CallKind, Identity};
 use crate::id::ToolName;
 use crate::schema::{MAX_DEPTH, RESERVED_KEY, Violation, deeper_than};
@@ -22,19 +23,22 @@ pub(super) fn accept<'surface>(
     trail: &mut Trail<'_>,
 ) -> (Identity, Result<AcceptedCall<'surface>, Executed>) {
     let id = call.id.unwrap_or_else(|| surface.next_call_id());
-    let Asked { tool, arguments, via } = match unwrap(surface, call.tool, call.arguments) {
+    let command = call.command_of.map(Via::Command);
+    let Asked { tool, arguments, around } = match unwrap(surface, call.tool, call.arguments) {
         Ok(asked) => asked,
         Err(malformed) => {
             let Malformed { arguments, error } = *malformed;
             let (tool, owner) = (Control::Call.as_str().to_owned(), Some(Owner::Core.to_string()));
-            return (Identity { id, tool, owner, arguments, via: None }, Err(refuse(error, trail)));
+            return (Identity { id, tool, owner, arguments, via: command }, Err(refuse(error, trail)));
         }
     };
+    let via = around.map(Via::Control).or(command);
     let name = ToolName::canonicalise(&tool).ok();
     let shown = name
         .as_ref()
         .map_or_else(|| text::single_line(&text::shorten(&tool, 80)).into_owned(), ToString::to_string);
-    let mut identity = Identity { id: id.clone(), tool: shown, owner: None, arguments: Value::Null, via };
+    let mut identity =
+        Identity { id: id.clone(), tool: shown, owner: None, arguments: Value::Null, via: via.clone() };
     let parsed = parse(arguments);
     if let Ok(arguments) = &parsed {
         identity.arguments = arguments.clone();
@@ -58,8 +62,11 @@ pub(super) fn accept<'surface>(
         let error = CallError::new(CallKind::InvalidParams, message).with_violations(violations);
         return (identity, Err(refuse(error, trail)));
     }
-    let around = via.map(|control| format!("it stood in a call of `{}`", control.as_str()));
-    trail.note(Checkpoint::Acceptance, "accepted", "core", around);
+    let through = via.as_ref().map(|via| match via {
+        Via::Control(control) => format!("it stood in a call of `{}`", control.as_str()),
+        Via::Command(skill) => format!("it is the command of the skill `{skill}`"),
+    });
+    trail.note(Checkpoint::Acceptance, "accepted", "core", through);
     let written = arguments.clone();
     let accepted = AcceptedCall { id, exposed, arguments, written, via, progress: call.progress };
     (identity, Ok(accepted))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::via::Via;
 use super::{CallKind, Identity, Receipt, TrailEntry};
 use crate::audit::{AuditKind, AuditRow, Reservation, StoreError};
 use crate::capability::{Reached, Witnesses};
@@ -15,7 +16,6 @@ use crate::id::{CallId, Digest};
 use crate::plugin::Traces;
 use crate::result::{CallRecord, unix_ms};
 use crate::run::RunContext;
-use crate::search::Control;
 
 /// A call that has a place in the records and has not filled it.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct Known {
     tool: String,
     owner: Option<String>,
     arguments: Value,
-    via: Option<Control>,
+    via: Option<Via>,
     digest: Option<Digest>,
 }
 
@@ -65,7 +65,7 @@ impl Ledger {
             tool: tool.clone(),
             owner: owner.clone(),
             arguments: arguments.clone(),
-            via: *via,
+            via: via.clone(),
             digest: None,
         });
     }
@@ -140,7 +140,7 @@ impl Ledger {
             outcome: None,
             arguments,
             owner: self.known.as_ref().and_then(|known| known.owner.as_deref()),
-            via: self.known.as_ref().and_then(|known| known.via).map(Control::as_str),
+            via: self.known.as_ref().and_then(|known| known.via.as_ref()),
             agent: &self.run.agent,
             session: &self.run.session,
             run: &self.run.run,
@@ -191,7 +191,7 @@ struct Body<'a> {
     arguments: Option<Digest>,
     owner: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    via: Option<&'static str>,
+    via: Option<&'a Via>,
     agent: &'a str,
     session: &'a str,
     run: &'a str,

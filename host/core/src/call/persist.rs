@@ -15,7 +15,6 @@ use crate::hooks::{
 };
 use crate::id::ToolName;
 use crate::result::{CallRecord, bound_content, bound_details, content_bytes, model_text_chars, unix_ms};
-use crate::search::Control;
 use crate::surface::{ExposedTool, Surface};
 use crate::tool::{Content, ToolResult};
 
@@ -68,7 +67,7 @@ pub(super) async fn persist(
         call_id: identity.id,
         tool: identity.tool,
         owner: identity.owner,
-        via: identity.via.map(Control::as_str),
+        via: identity.via.as_ref().map(ToString::to_string),
         agent: run.agent.clone(),
         session: run.session.clone(),
         run: run.run.clone(),

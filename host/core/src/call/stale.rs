@@ -2,6 +2,7 @@
 
 use super::execute::Executed;
 use super::receipt::{Checkpoint, Trail};
+use super::via::Via;
 use super::{AcceptedCall, CallError, CallKind};
 use crate::id::ToolName;
 use crate::surface::Surface;
@@ -12,7 +13,11 @@ pub(super) fn still_allowed<'surface>(
     call: AcceptedCall<'surface>,
     trail: &mut Trail<'_>,
 ) -> Result<AcceptedCall<'surface>, Box<Executed>> {
-    let around = call.via.and_then(|control| surface.tool(&ToolName::parse(control.as_str()).ok()?));
+    let control = call.via.as_ref().and_then(|via| match via {
+        Via::Control(control) => Some(control.as_str()),
+        Via::Command(_) => None,
+    });
+    let around = control.and_then(|control| surface.tool(&ToolName::parse(control).ok()?));
     let stale = surface.staleness(call.exposed).or_else(|| surface.staleness(around?));
     let Some(reason) = stale else { return Ok(call) };
     let message = format!("the tool `{}` is no longer available", call.exposed.tool.name);

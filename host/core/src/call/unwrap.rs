@@ -21,7 +21,7 @@ pub(super) struct Asked {
     pub(super) tool: String,
     pub(super) arguments: Arguments,
     /// The host's own tool around it, if there was one.
-    pub(super) via: Option<Control>,
+    pub(super) around: Option<Control>,
 }
 
 /// A `tool_call` that holds no call.
@@ -41,7 +41,7 @@ pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> R
         _ => false,
     };
     let Some(exposed) = exposed.filter(|exposed| is_around(&exposed.implementation)) else {
-        return Ok(Asked { tool, arguments, via: None });
+        return Ok(Asked { tool, arguments, around: None });
     };
     let refuse = |arguments: Value, message: String| {
         let error = CallError::new(CallKind::InvalidParams, message);
@@ -83,5 +83,5 @@ pub(super) fn unwrap(surface: &Surface, tool: String, arguments: Arguments) -> R
         return Err(refuse(whole(around_it, inner), message));
     }
     let arguments = Arguments::Value(inner.unwrap_or(Value::Null));
-    Ok(Asked { tool: target, arguments, via: Some(around) })
+    Ok(Asked { tool: target, arguments, around: Some(around) })
 }

@@ -152,7 +152,7 @@ pub struct ToolAttempt {
     pub side_effecting: bool,
     /// The arguments as rewritten so far.
     pub params: Value,
-    /// `tool_call` when the model went through tool search.
+    /// `tool_call` when the model went through tool search, `skill:NAME` when a person gave a skill's command.
     pub via: Option<String>,
 }
 

@@ -24,6 +24,11 @@ impl AllowedTools {
         self.entries.iter().filter_map(|entry| ToolName::canonicalise(plain(entry)).ok()).collect()
     }
 
+    /// Whether it has no entry, and so permits nothing by its own word.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Entries that limit a tool to some arguments, which is not held.
     pub fn coarser(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(String::as_str).filter(|entry| plain(entry).len() < entry.len())

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 
+use super::node::NodeName;
 use crate::id::PluginId;
 
 /// Where a skill comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillSource {
+    /// A node has it, while it is connected.
+    Node(NodeName),
     /// A folder that the operator added to `[skills] extra-dirs`.
     Extra,
     /// A plugin carries it.
@@ -30,6 +33,7 @@ pub enum SkillSource {
 impl fmt::Display for SkillSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Node(name) => write!(formatter, "node:{name}"),
             Self::Extra => formatter.write_str("extra"),
             Self::Plugin(id) => write!(formatter, "plugin:{id}"),
             Self::Bundled => formatter.write_str("bundled"),

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::allowed_tools::AllowedTools;
 use super::front_matter::{self, Flaw, FrontMatter};
 use super::name::SkillName;
+use super::node::{self, NodeName};
 use super::requirements::Requirements;
 use super::root::SkillSource;
 use super::walk::{Seen, Walked};
@@ -49,6 +50,29 @@ impl Skill {
         let (digest, text) = (Digest::of(bytes), String::from_utf8_lossy(bytes).into());
         let (source, files) = (SkillSource::Extra, BTreeMap::new());
         Ok(Self { front, source, path: path.to_owned(), text, body: body.into(), files, digest })
+    }
+
+    /// Reads a node's skill, the one of that number.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(super) fn of_node(bytes: &[u8], node: &NodeName, number: u32) -> Result<Self, Diagnostic> {
+        let skill = Self::parse(bytes, &node::place(node, &number.to_string()))?;
+        let path = node::place(node, skill.name().as_str());
+        Ok(Self { source: SkillSource::Node(node.clone()), path, ..skill })
+    }
+
+    /// The same skill under another name.
+    pub(super) fn renamed(&self, name: SkillName) -> Self {
+        let mut skill = self.clone();
+        skill.front.name = name;
+        skill
+    }
+
+    /// The same skill, whose command starts a turn of the model.
+    pub(super) fn without_command_tool(mut self) -> Self {
+        self.front.requirements.command_tool = None;
+        self
     }
 
     /// Reads a skill. `None` if it is none, with a finding; one about what was left out may come beside a skill.

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::catalogue;
+use super::copy::Copying;
+use super::environment::SkillEnvironment;
 use super::mention::{self, MAX_MENTIONS};
 use super::name::SkillName;
+use super::node::{self, Connected};
 use super::root::SkillSource;
 use super::skill::Skill;
+use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::error::Error;
-use crate::id::{Digest, ToolName};
+use crate::id::Digest;
 use crate::text;
-
-/// Longest name of a command, in characters, as channels take them.
-const MAX_COMMAND_CHARS: usize = 32;
 
 /// A skill, and why an agent does not have it, if it does not.
 #[derive(Debug, Clone)]
@@ -42,15 +43,15 @@ pub struct Shadowed {
     pub by: PathBuf,
 }
 
-/// A command by which a person starts a skill.
-#[derive(Debug, Clone)]
-pub struct SkillCommand {
-    /// Lower-case letters, digits and `_`, unlike any other command's.
-    pub command: String,
-    /// What it starts.
-    pub skill: Arc<Skill>,
-    /// The tool that it calls, in place of a turn of the model.
-    pub tool: Option<ToolName>,
+impl Shadowed {
+    fn new(weaker: &Skill, stronger: &Skill) -> Self {
+        Self {
+            name: weaker.name().clone(),
+            source: weaker.source().clone(),
+            path: weaker.path().to_owned(),
+            by: stronger.path().to_owned(),
+        }
+    }
 }
 
 /// The skills that a prompt mentions.
@@ -71,25 +72,36 @@ pub(super) struct Content {
     pub(super) findings: Vec<Diagnostic>,
     /// Of all names, files and bytes.
     pub(super) digest: Digest,
+    /// Who was connected.
+    pub(super) nodes: Connected,
 }
 
 impl Content {
-    /// Settles which skill has which name.
-    pub(super) fn settle(skills: Vec<Skill>, mut findings: Vec<Diagnostic>) -> Self {
+    /// Settles which skill has which name. A node's is never stronger than one that is here: it has its node's name in front
+    /// where another has its own.
+    pub(super) fn settle(local: &[Arc<Skill>], nodes: Connected, mut findings: Vec<Diagnostic>) -> Self {
         let (mut by_name, mut shadowed) = (BTreeMap::<SkillName, Arc<Skill>>::new(), Vec::new());
-        let mut skills: Vec<Arc<Skill>> = skills.into_iter().map(Arc::new).collect();
+        let mut skills = local.to_vec();
         skills.sort_by(|one, other| {
             one.source().cmp(other.source()).then_with(|| other.path().cmp(one.path()))
         });
         for skill in skills {
             let stronger = Arc::clone(&skill);
             if let Some(weaker) = by_name.insert(skill.name().clone(), skill) {
-                shadowed.push(Shadowed {
-                    name: weaker.name().clone(),
-                    source: weaker.source().clone(),
-                    path: weaker.path().to_owned(),
-                    by: stronger.path().to_owned(),
-                });
+                shadowed.push(Shadowed::new(&weaker, &stronger));
+            }
+        }
+        for node in nodes.nodes() {
+            findings.extend_from_slice(&node.findings);
+            for skill in &node.skills {
+                let Some(stronger) = by_name.get(skill.name()) else {
+                    by_name.insert(skill.name().clone(), Arc::clone(skill));
+                    continue;
+                };
+                match node::prefixed(&node.name, skill.name()).filter(|name| !by_name.contains_key(name)) {
+                    Some(name) => drop(by_name.insert(name.clone(), Arc::new(skill.renamed(name)))),
+                    None => shadowed.push(Shadowed::new(skill, stronger)),
+                }
             }
         }
         shadowed.sort();
@@ -100,7 +112,7 @@ impl Content {
         findings.dedup();
         let skills: Vec<Arc<Skill>> = by_name.into_values().collect();
         let digest = Self::digest(&skills);
-        Self { skills, shadowed, findings, digest }
+        Self { skills, shadowed, findings, digest, nodes }
     }
 
     fn digest(skills: &[Arc<Skill>]) -> Digest {
@@ -149,12 +161,20 @@ pub struct SkillSnapshot {
     shadowed: Vec<Shadowed>,
     findings: Vec<Diagnostic>,
     catalogue: String,
+    environment: SkillEnvironment,
     fingerprint: Digest,
     version: u64,
+    copying: Copying,
 }
 
 impl SkillSnapshot {
-    pub(super) fn new(content: &Content, version: u64, gates: impl Fn(&Skill) -> Vec<String>) -> Self {
+    pub(super) fn new(
+        content: &Content,
+        version: u64,
+        copying: Copying,
+        config: &Config,
+        gates: impl Fn(&Skill) -> Vec<String>,
+    ) -> Self {
         let listed: Vec<ListedSkill> = content
             .skills
             .iter()
@@ -167,8 +187,10 @@ impl SkillSnapshot {
             .collect();
         let catalogue = catalogue::catalogue(&told);
         let fingerprint = Digest::of_parts([content.digest.as_bytes().as_slice(), catalogue.as_bytes()]);
-        let (shadowed, findings) = (content.shadowed.clone(), content.findings.clone());
-        Self { listed, shadowed, findings, catalogue, fingerprint, version }
+        let (shadowed, mut findings) = (content.shadowed.clone(), content.findings.clone());
+        let had = listed.iter().filter(|one| one.shut_gates.is_empty()).map(|one| &one.skill);
+        let environment = SkillEnvironment::new(had, config, &mut findings);
+        Self { listed, shadowed, findings, catalogue, environment, fingerprint, version, copying }
     }
 
     /// Everything that was found, by name, with what keeps some of it from the agent.
@@ -199,6 +221,16 @@ impl SkillSnapshot {
     /// The list for a prompt, within its budget; empty if there is nothing to list.
     pub fn catalogue(&self) -> &str {
         &self.catalogue
+    }
+
+    /// What programs that the host starts are given while an agent has these skills.
+    pub(crate) fn environment(&self) -> &SkillEnvironment {
+        &self.environment
+    }
+
+    /// Held by whoever makes a copy.
+    pub(super) fn copying(&self) -> &Copying {
+        &self.copying
     }
 
     /// Of all names, files and bytes, and of what the agent is told: two that are equal are one.
@@ -256,23 +288,5 @@ impl SkillSnapshot {
             return Err(Error::configuration(message));
         }
         Ok(Mentions { skills, prompt })
-    }
-
-    /// Commands of the skills that a person may start.
-    pub fn commands(&self) -> Vec<SkillCommand> {
-        let mut commands: Vec<SkillCommand> = Vec::new();
-        for skill in self.skills().filter(|skill| skill.is_user_invocable()) {
-            let plain: String = skill.name().as_str().replace('-', "_");
-            let cut = |end: &str| {
-                let room = MAX_COMMAND_CHARS.saturating_sub(end.len());
-                format!("{}{end}", plain.chars().take(room).collect::<String>())
-            };
-            let is_free = |command: &String| commands.iter().all(|known| known.command != *command);
-            let numbered = (2_u32..).map(|number| cut(&format!("_{number}")));
-            let command = std::iter::once(cut("")).chain(numbered).find(is_free).unwrap_or_default();
-            let tool = skill.requirements().command_tool.clone();
-            commands.push(SkillCommand { command, skill: Arc::clone(skill), tool });
-        }
-        commands
     }
 }

@@ -47,11 +47,22 @@ pub(super) struct Seen {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
     modified: Option<SystemTime>,
+    /// Its number, and when anything about it changed, which no program can set.
+    #[cfg(unix)]
+    changed: (u64, i64, i64),
 }
 
 impl Seen {
     fn new(path: PathBuf, metadata: &Metadata) -> Self {
-        Self { path, bytes: metadata.len(), modified: metadata.modified().ok() }
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            path,
+            bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            changed: (metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
+        }
     }
 }
 
@@ -145,14 +156,23 @@ impl Walk<'_> {
             return;
         };
         let mut files = Vec::new();
-        self.files(folder, folder, name, 0, &mut files);
+        let is_whole = self.files(folder, folder, name, 0, &mut files);
         files.sort_by(|(one, _), (other, _)| one.cmp(other));
-        files.truncate(MAX_FILES);
+        if files.len() > MAX_FILES || !is_whole {
+            files.truncate(MAX_FILES);
+            let message = format!(
+                "beside `SKILL.md` it has more than {MAX_FILES} files, or files more than {MAX_FILE_DEPTH} folders deep; the rest is left out"
+            );
+            let subject = folder.file_name().unwrap_or_default().to_string_lossy();
+            let finding =
+                Diagnostic::new(Code::SkillFileLeftOut, subject, message, "keep what the skill needs");
+            self.findings.push(finding.at(Location::path(folder)));
+        }
         let main = Seen::new(path, &metadata);
         self.skills.push(Walked { source: self.root.source.clone(), folder: folder.to_owned(), main, files });
     }
 
-    /// Other files of a skill.
+    /// Other files of a skill; whether that is all of them.
     fn files(
         &mut self,
         base: &Path,
@@ -160,7 +180,8 @@ impl Walk<'_> {
         main: &str,
         depth: usize,
         files: &mut Vec<(String, Seen)>,
-    ) {
+    ) -> bool {
+        let mut is_whole = true;
         for entry in self.list(folder) {
             let path = folder.join(&entry);
             if entry.starts_with('.') || path == base.join(main) || files.len() > MAX_FILES {
@@ -174,11 +195,13 @@ impl Walk<'_> {
                     files.push((parts.join("/"), Seen::new(path, &metadata)));
                 }
                 Ok(metadata) if metadata.is_dir() && depth < MAX_FILE_DEPTH && self.seen.insert(real) => {
-                    self.files(base, &path, main, depth + 1, files);
+                    is_whole &= self.files(base, &path, main, depth + 1, files);
                 }
+                Ok(metadata) if metadata.is_dir() && depth >= MAX_FILE_DEPTH => is_whole = false,
                 _ => {}
             }
         }
+        is_whole
     }
 
     /// The real path of something, if that is below the root.

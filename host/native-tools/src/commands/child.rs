@@ -5,6 +5,7 @@
 //! group is killed before its leader is reaped: until then no other process can have its number. Then what left the group
 //! is looked for (`stragglers.rs`).
 
+use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ const MAX_LEFT_BYTES: usize = 1 << 20;
 pub(crate) struct Spec {
     pub(crate) policy: Arc<CommandPolicy>,
     pub(crate) command: String,
+    /// What skills of the run have for programs.
+    pub(crate) skill_environment: BTreeMap<String, String>,
     pub(crate) workspace: Arc<Workspace>,
     /// Where it starts, inside the workspace.
     pub(crate) folder: Dir,
@@ -199,7 +202,7 @@ fn prepare(spec: &Spec, mark: &str, output: io::PipeWriter) -> io::Result<Comman
         .arg("-c")
         .arg(&spec.command)
         .env_clear()
-        .envs(spec.policy.environment(&scratch, mark))
+        .envs(spec.policy.environment(&spec.skill_environment, &scratch, mark))
         .current_dir(start_folder(spec))
         // A group of its own, so that all of it can be killed.
         .process_group(0)

@@ -42,13 +42,16 @@ impl Exec {
         Self { table, bound: None }
     }
 
-    async fn run(&self, call: Value) -> Result<ToolResult, ToolError> {
+    async fn run(&self, call: NativeCall) -> Result<ToolResult, ToolError> {
         let Some(bound) = &self.bound else {
             return Err(ToolError::Unavailable(
                 "`exec` works only in a run that names a workspace".to_owned(),
             ));
         };
-        let call: Arguments = arguments(call)?;
+        let skill_environment = call.run.skill_environment();
+        let skill_environment =
+            skill_environment.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let call: Arguments = arguments(call.arguments)?;
         if call.command.contains('\0') {
             return Err(ToolError::InvalidParams("the command has a NUL character; leave it out".to_owned()));
         }
@@ -66,6 +69,7 @@ impl Exec {
         let started = self.table.start(Spec {
             policy: Arc::clone(&self.table.policy),
             command: call.command.clone(),
+            skill_environment,
             folder,
             folder_path: bound.workspace.path().join(&path),
             workspace,
@@ -211,6 +215,6 @@ impl NativeTool for Exec {
     }
 
     fn execute(&self, call: NativeCall) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
-        self.run(call.arguments).boxed()
+        self.run(call).boxed()
     }
 }
