@@ -296,6 +296,7 @@ fn pages_for_people_read_well() {
     notes_list        notebook   Lists all notes with their numbers.
     shelf_list        librarian  Lists a folder of the workspace.
     shelf_read        librarian  Reads the beginning of a text in the workspace, 64 KiB at most.
+    skill_read        core       Reads the instructions of a skill, or another of its files.
     tracker_create    tracker    Prepares a new issue for the project and returns its record. It does not file it.
     tracker_read      tracker    Reads one issue of the project.
     tracker_search    tracker    Searches the project's issues and lists those that fit, one a line.
@@ -305,7 +306,13 @@ fn pages_for_people_read_well() {
     notes_forget  notebook  optional  `notes_forget` is optional, and no allow entry names it
     send_message  courier   factory   the factory of `courier` made no `send_message` for this run
 
-    14 tools, 2 removed
+    15 tools, 2 removed
+    ");
+    insta::assert_snapshot!(page(&["skills"]), @r"
+    SKILL         SOURCE          DESCRIPTION
+    issue-triage  plugin:tracker  Sorts a new report into the issues of a project. Use it when somebody reports a fault or asks for s…
+
+    1 skill, 0 not eligible
     ");
     insta::assert_snapshot!(page(&["plugins"]), @r"
     PLUGIN     VERSION  ORIGIN  STATE       TOOLS

@@ -11,6 +11,7 @@ use std::process::Command;
 use airlock_core::{Host, RunContext, SkillRoot, SkillSource};
 
 use crate::scripted::Scripted;
+use crate::support::repository;
 use cases::Case;
 
 /// Judges every folder that its arguments name, as the validator's own command does; a file that it cannot even read is refused.
@@ -85,4 +86,41 @@ async fn the_reference_accepts_what_is_accepted_here() {
     eprintln!("{} files: {counts:?}", cases.len());
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(cases.len() >= 60, "{}", cases.len());
+}
+
+/// The skills of this repository: those that help with work on it, and those that sample plugins carry.
+fn own() -> Vec<PathBuf> {
+    let root = repository();
+    let roots = [root.join(".agents/skills"), root.join("sample-plugins/tracker/skills")];
+    let entries = roots.iter().flat_map(|root| fs::read_dir(root).unwrap());
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+}
+
+#[tokio::test]
+async fn our_own_skills_are_valid_for_everybody_and_speak_of_what_there_is() {
+    let folders = own();
+    assert!(folders.len() >= 3, "{folders:?}");
+    for (folder, against) in folders.iter().zip(reference(&folders)) {
+        assert!(against.is_empty(), "{}: {against:?}", folder.display());
+        let root = SkillRoot { source: SkillSource::Managed, path: folder.clone() };
+        let host = Host::builder().sandbox(Scripted).skills([root]).build().await.unwrap();
+        let skills = host.skills(&RunContext::new("writer")).unwrap();
+        assert!(skills.listed().len() == 1 && skills.diagnostics().is_empty(), "{:?}", skills.diagnostics());
+    }
+    let verbs = fs::read_to_string(repository().join("xtask/src/main.rs")).unwrap();
+    for folder in folders.iter().filter(|folder| folder.starts_with(repository().join(".agents"))) {
+        let text = fs::read_to_string(folder.join("SKILL.md")).unwrap();
+        for said in text.split("cargo xtask ").skip(1) {
+            let verb = said.split(|letter: char| !letter.is_ascii_lowercase()).next().unwrap();
+            assert!(verbs.contains(&format!("[\"{verb}\"")), "{}: {verb}", folder.display());
+        }
+        let spans = text.split('`').skip(1).step_by(2);
+        for path in spans.filter(|span| {
+            span.starts_with(|first: char| first.is_alphabetic())
+                && span.contains('/')
+                && !span.contains([' ', '\n'])
+        }) {
+            assert!(repository().join(path).exists(), "{}: `{path}` is not there", folder.display());
+        }
+    }
 }

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::scripted::{Native, Scripted};
-use crate::support::{call, end, package, root, text};
+use crate::support::{self, call, end, package, root, text};
 
 /// A machine that has what a test wants.
 #[derive(Debug)]
@@ -120,6 +120,22 @@ async fn plugins_carry_skills_which_are_gone_with_them() {
         Config::from_toml(b"[plugins.entries.helper]\nenabled = false", "airlock.toml".as_ref()).unwrap();
     host.reload(off).unwrap();
     assert!(names(&host.assemble(RunContext::new("writer")).await).is_empty());
+}
+
+#[tokio::test]
+async fn the_sample_plugin_s_skill_works_with_its_tools() {
+    let host = support::builder(&["tracker", "echo"]).skills([]).build().await.unwrap();
+    let surface = host.assemble(RunContext::new("writer")).await;
+    let turn = "A login fails since yesterday. $issue-triage";
+    let mentioned = surface.skills().unwrap().mentions(turn).unwrap().skills;
+    let [triage] = mentioned.as_slice() else { panic!("{mentioned:?}") };
+    let active = surface.activate(triage);
+    assert_eq!(tools(&active), ["skill_read", "tracker_create", "tracker_read", "tracker_search"]);
+    let form = json!({ "name": "issue-triage", "file": "references/report.md" }).to_string();
+    assert!(text(&call(&active, "skill_read", &form).await).contains("**How to see it.**"));
+    let found = call(&active, "tracker_search", r#"{"query": "login"}"#).await;
+    assert_eq!(found.kind, CallKind::Completed, "{}", text(&found));
+    assert_eq!(call(&active, "echo", r#"{"text": "x"}"#).await.kind, CallKind::NotExposed);
 }
 
 #[tokio::test]

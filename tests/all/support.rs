@@ -92,11 +92,15 @@ pub(crate) fn component(id: &str) -> Vec<u8> {
 
 /// Copies a built sample plugin below `root`.
 pub(crate) fn install(root: &Path, id: &str) -> PathBuf {
-    let (from, to) = (sample(id), root.join(id));
-    fs::create_dir_all(&to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-    }
+    let to = root.join(id);
+    copy(&sample(id), &to);
     to
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.as_ref().unwrap().file_name()));
+        if from.is_dir() { copy(&from, &to) } else { drop(fs::copy(from, to).unwrap()) }
+    }
 }

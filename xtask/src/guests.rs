@@ -15,6 +15,9 @@ use crate::wasm_target::WasmTarget;
 
 const MANIFEST: &str = "airlock.plugin.json";
 
+/// The folder of a sample plugin's skills, if it carries some.
+const SKILLS: &str = "skills";
+
 /// The first bytes of a component; a core module has another version.
 const COMPONENT: [u8; 8] = [0x00, b'a', b's', b'm', 0x0d, 0x00, 0x01, 0x00];
 
@@ -73,13 +76,32 @@ fn lay_out(sources: &Path, components: &Path, plugins: &Path) -> Result<()> {
         // The component first: a manifest never names one that is not there.
         let changed =
             replace(&package.join(&component), &built)? | replace(&package.join(MANIFEST), &manifest)?;
-        let removed = remove_others(&package, &BTreeSet::from([component, MANIFEST.to_owned()]))?;
-        if changed || removed {
+        let mut kept = BTreeSet::from([component, MANIFEST.to_owned()]);
+        let skills = source.join(SKILLS);
+        let carries = skills.is_dir() && {
+            kept.insert(SKILLS.to_owned());
+            mirror(&skills, &package.join(SKILLS))?
+        };
+        let removed = remove_others(&package, &kept)?;
+        if changed || carries || removed {
             println!("updated {}", package.display());
         }
         ids.insert(id);
     }
     remove_others(plugins, &ids).map(drop)
+}
+
+/// Makes a folder have what another has. Says whether anything was different.
+fn mirror(from: &Path, to: &Path) -> Result<bool> {
+    fs::create_dir_all(to).map_err(|error| format!("cannot create {}: {error}", to.display()))?;
+    let (mut names, mut changed) = (BTreeSet::new(), false);
+    for path in entries(from)? {
+        let name = path.file_name().unwrap_or_default();
+        let target = to.join(name);
+        changed |= if path.is_dir() { mirror(&path, &target)? } else { replace(&target, &read(&path)?)? };
+        names.insert(name.to_string_lossy().into_owned());
+    }
+    Ok(changed | remove_others(to, &names)?)
 }
 
 /// The plugin's id and the name of its component.
@@ -155,6 +177,10 @@ mod tests {
         )
         .unwrap();
         fs::write(components.join("two_words.wasm"), COMPONENT).unwrap();
+        let skill = sources.join("two-words").join(SKILLS).join("a/SKILL.md");
+        fs::create_dir_all(skill.parent().unwrap()).unwrap();
+        fs::write(&skill, "a").unwrap();
+        fs::create_dir_all(plugins.join("two-words").join(SKILLS).join("gone")).unwrap();
         let changed = |path: &str| fs::metadata(plugins.join(path)).unwrap().modified().unwrap();
 
         lay_out(&sources, &components, &plugins).unwrap();
@@ -162,8 +188,11 @@ mod tests {
             entries(&plugins).unwrap().iter().flat_map(|package| entries(package).unwrap()).collect();
         assert_eq!(
             package,
-            [plugins.join("two-words").join(MANIFEST), plugins.join("two-words").join("two-words.wasm")]
+            [MANIFEST, SKILLS, "two-words.wasm"].map(|name| plugins.join("two-words").join(name))
         );
+        let skills = entries(&plugins.join("two-words").join(SKILLS)).unwrap();
+        assert_eq!(skills, [plugins.join("two-words").join(SKILLS).join("a")]);
+        assert_eq!(fs::read(skills[0].join("SKILL.md")).unwrap(), b"a");
         let before = changed("two-words/two-words.wasm");
         lay_out(&sources, &components, &plugins).unwrap();
         assert_eq!(changed("two-words/two-words.wasm"), before);
