@@ -27,7 +27,7 @@ pub use allowed_tools::AllowedTools;
 pub(crate) use asks::tools_named;
 pub use command::{Dispatch, SkillCommand};
 pub use eligibility::{Surroundings, UnknownSurroundings};
-pub(crate) use library::SkillLibrary;
+pub(crate) use library::{Now, SkillLibrary};
 pub use name::SkillName;
 pub use node::{Node, NodeConnection, NodeName};
 pub(crate) use read::SkillRead;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
-use airlock_core::RunContext;
+use airlock_core::{Clock, Config, RunContext};
 use serde_json::json;
 
 use super::copies::files;
@@ -91,4 +91,50 @@ async fn a_storm_of_edits_leaves_each_turn_with_one_set() {
         .unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(host.assemble(RunContext::new("writer")).await.skills().unwrap().version(), version);
+}
+
+/// A clock whose looks are due whenever a test wants, while the calendar's time is the machine's.
+#[derive(Debug, Clone, Default)]
+struct Hurried(Arc<AtomicU64>);
+
+impl Clock for Hurried {
+    fn monotonic(&self) -> Duration {
+        Duration::from_secs(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+#[tokio::test]
+async fn an_edit_in_the_same_instant_as_a_look_is_seen_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "tidy", "description: edit 000", "");
+    let host = builder([managed(folder.path())]).clock(Hurried::default()).build().await.unwrap();
+    let said =
+        || host.skills(&RunContext::new("writer")).unwrap().skill("tidy").unwrap().description().to_owned();
+    // In place and of equal size, so that only the time of the file can tell, which goes on in steps.
+    for edit in 0..300 {
+        let expected = format!("edit {edit:03}");
+        fs::write(&path, format!("---\nname: tidy\ndescription: {expected}\n---\n")).unwrap();
+        assert_eq!(said(), expected);
+    }
+    let version = || host.skills(&RunContext::new("writer")).unwrap().version();
+    assert_eq!(version(), 300, "one for each content");
+    assert_eq!(version(), version());
+}
+
+#[tokio::test]
+async fn a_turn_takes_the_snapshot_of_the_last_one_if_it_would_be_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "tidy", "description: x", "");
+    let host = builder([managed(folder.path())]).build().await.unwrap();
+    let take = |agent: &str| host.skills(&RunContext::new(agent)).unwrap();
+    let first = take("writer");
+    assert!(Arc::ptr_eq(&first, &take("writer")) && !Arc::ptr_eq(&first, &take("reader")));
+    let config = |text: &str| Config::from_toml(text.as_bytes(), "airlock.toml".as_ref()).unwrap();
+    host.reload(config("[agents.writer]\nskills = []\n")).unwrap();
+    assert_eq!(take("writer").skills().count(), 0, "a configuration is in force at once");
+    assert_eq!((take("reader").skills().count(), first.skills().count()), (1, 1));
 }

@@ -14,6 +14,7 @@ mod plain;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../all/scripted.rs"]
 mod scripted;
+mod skills;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use tokio::runtime::Runtime;
 
 use assembly::Assembly;
 use plain::Plain;
+use skills::Skills;
 
 /// Rounds of which the median counts; the subjects take turns, so that a busy moment hits all of them.
 const ROUNDS: usize = 15;
@@ -75,6 +77,8 @@ fn main() {
     let many = throughput(&runtime, &surface);
     let assembly = Assembly::measure(&runtime);
 
+    let skills = Skills::measure(&runtime);
+
     println!("# Performance\n");
     println!("Written by `cargo xtask bench`; measured in one run on {}.", machine());
     println!("Times on a shared machine are noise, ratios within one run are not: read the ratios.\n");
@@ -114,6 +118,14 @@ fn main() {
         ("discover 1,000 plugins, running none", assembly.discovered, "250 ms"),
     ] {
         println!("| {name} | {} | {bar} |", show(time));
+    }
+    println!("\n| the skills of a turn, 150 of them | time |\n|---|---|");
+    for (name, time) in [
+        ("known from less than 250 ms ago", skills.known),
+        ("looked at again, nothing changed", skills.looked),
+        ("looked at again, one changed", skills.changed),
+    ] {
+        println!("| {name} | {} |", show(time));
     }
 }
 

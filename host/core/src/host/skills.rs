@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Host, Shared, Snapshot};
 use crate::error::Error;
 use crate::run::{Pinned, RunContext};
-use crate::skills::{Node, NodeConnection, SkillSnapshot};
+use crate::skills::{Node, NodeConnection, Now, SkillSnapshot};
 
 impl Shared {
     /// The run with the skills of its turn, where the host has skills.
@@ -17,8 +17,8 @@ impl Shared {
     fn skills_of(&self, run: &RunContext, snapshot: &Snapshot) -> Option<Arc<SkillSnapshot>> {
         let library = self.skills.as_ref()?;
         let carried = snapshot.catalogue.carried_skills();
-        let now = self.clock().monotonic();
-        Some(Arc::new(library.snapshot(run, &snapshot.config, carried, now)))
+        let now = Now { monotonic: self.clock().monotonic(), wall: self.clock().wall() };
+        Some(library.snapshot(run, (snapshot.generation, &snapshot.config), carried, now))
     }
 }
 

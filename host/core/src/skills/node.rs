@@ -25,7 +25,7 @@ const MAX_NODE_SKILL_BYTES: usize = 64 * 1024;
 const MAX_NODE_BYTES: usize = 512 * 1024;
 
 /// A node's name: lower-case ASCII letters and digits, in words that single hyphens join; at most 32 characters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeName(SkillName);
 
 impl NodeName {

@@ -10,7 +10,7 @@ use super::node::NodeName;
 use crate::id::PluginId;
 
 /// Where a skill comes from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkillSource {
     /// A node has it, while it is connected.
     Node(NodeName),

@@ -79,9 +79,12 @@ pub(super) struct Content {
 impl Content {
     /// Settles which skill has which name. A node's is never stronger than one that is here: it has its node's name in front
     /// where another has its own.
-    pub(super) fn settle(local: &[Arc<Skill>], nodes: Connected, mut findings: Vec<Diagnostic>) -> Self {
+    pub(super) fn settle(
+        mut skills: Vec<Arc<Skill>>,
+        nodes: Connected,
+        mut findings: Vec<Diagnostic>,
+    ) -> Self {
         let (mut by_name, mut shadowed) = (BTreeMap::<SkillName, Arc<Skill>>::new(), Vec::new());
-        let mut skills = local.to_vec();
         skills.sort_by(|one, other| {
             one.source().cmp(other.source()).then_with(|| other.path().cmp(one.path()))
         });
@@ -170,16 +173,11 @@ pub struct SkillSnapshot {
 impl SkillSnapshot {
     pub(super) fn new(
         content: &Content,
+        listed: Vec<ListedSkill>,
         version: u64,
         copying: Copying,
         config: &Config,
-        gates: impl Fn(&Skill) -> Vec<String>,
     ) -> Self {
-        let listed: Vec<ListedSkill> = content
-            .skills
-            .iter()
-            .map(|skill| ListedSkill { skill: Arc::clone(skill), shut_gates: gates(skill) })
-            .collect();
         let told: Vec<&Skill> = listed
             .iter()
             .filter(|one| one.shut_gates.is_empty() && !one.skill.is_hidden_from_model())
@@ -191,6 +189,11 @@ impl SkillSnapshot {
         let had = listed.iter().filter(|one| one.shut_gates.is_empty()).map(|one| &one.skill);
         let environment = SkillEnvironment::new(had, config, &mut findings);
         Self { listed, shadowed, findings, catalogue, environment, fingerprint, version, copying }
+    }
+
+    /// Whether the same gates are shut, of the same skills.
+    pub(super) fn has_the_gates_of(&self, listed: &[ListedSkill]) -> bool {
+        self.listed.iter().map(|one| &one.shut_gates).eq(listed.iter().map(|one| &one.shut_gates))
     }
 
     /// Everything that was found, by name, with what keeps some of it from the agent.

@@ -2,10 +2,10 @@
 //! is opened here. Links may lead anywhere below the root, and nowhere else; each real folder is seen once.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata};
+use std::fs::{self, DirEntry, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::root::{SkillRoot, SkillSource};
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -29,8 +29,11 @@ const MAX_FILE_DEPTH: usize = 4;
 /// Other files of one skill.
 const MAX_FILES: usize = 64;
 
+/// The longest step in which a file system's times go on: two seconds on a FAT.
+const LONGEST_STEP: Duration = Duration::from_secs(2);
+
 /// A skill's folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Walked {
     pub(super) source: SkillSource,
     /// As it is reached from the root, for people.
@@ -42,27 +45,44 @@ pub(super) struct Walked {
 }
 
 /// One file as it was seen: if it is the same the next time, it was not changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
+    /// Its number, where files have one.
+    number: u64,
     modified: Option<SystemTime>,
-    /// Its number, and when anything about it changed, which no program can set.
-    #[cfg(unix)]
-    changed: (u64, i64, i64),
+    /// When anything about it changed, which no program can set where systems keep it.
+    changed: Option<SystemTime>,
 }
 
 impl Seen {
     fn new(path: PathBuf, metadata: &Metadata) -> Self {
+        let (bytes, modified) = (metadata.len(), metadata.modified().ok());
         #[cfg(unix)]
-        use std::os::unix::fs::MetadataExt as _;
-        Self {
-            path,
-            bytes: metadata.len(),
-            modified: metadata.modified().ok(),
-            #[cfg(unix)]
-            changed: (metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
-        }
+        let (number, changed) = {
+            use std::os::unix::fs::MetadataExt as _;
+            let since = |seconds: i64, nanoseconds: i64| {
+                let whole = Duration::from_secs(u64::try_from(seconds).ok()?);
+                let part = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
+                SystemTime::UNIX_EPOCH.checked_add(whole)?.checked_add(part)
+            };
+            (metadata.ino(), since(metadata.ctime(), metadata.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let (number, changed) = (0, modified);
+        Self { path, bytes, number, modified, changed }
+    }
+}
+
+impl Walked {
+    /// Whether a change after `now` would show in what is seen: times of files go on in steps, within which there may be two.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        let mut seen = std::iter::once(&self.main).chain(self.files.iter().map(|(_, seen)| seen));
+        seen.all(|seen| {
+            seen.changed
+                .is_some_and(|changed| now.duration_since(changed).is_ok_and(|age| age > LONGEST_STEP))
+        })
     }
 }
 
@@ -93,8 +113,9 @@ pub(super) fn walk(root: &SkillRoot, findings: &mut Vec<Diagnostic>) -> Vec<Walk
         ));
         return Vec::new();
     }
-    let mut walk = Walk { root, real, skills: Vec::new(), seen: BTreeSet::new(), entries: 0, findings };
-    walk.folder(&root.path, 0);
+    let (skills, seen) = (Vec::new(), BTreeSet::new());
+    let mut walk = Walk { root, real: real.clone(), skills, seen, entries: 0, findings };
+    walk.folder(&root.path, &real, 0);
     let Walk { mut skills, entries, .. } = walk;
     if skills.len() > MAX_SKILLS || entries > MAX_ENTRIES {
         skills.truncate(MAX_SKILLS);
@@ -121,49 +142,48 @@ impl Walk<'_> {
         self.skills.len() > MAX_SKILLS || self.entries > MAX_ENTRIES
     }
 
-    /// A folder that may be a skill, or group some.
-    fn folder(&mut self, folder: &Path, depth: usize) {
-        let is_new = self.inside(folder).is_some_and(|real| self.seen.insert(real));
-        if !is_new || depth > MAX_DEPTH || self.is_full() {
+    /// A folder that may be a skill, or group some. `real` is where it really is.
+    fn folder(&mut self, folder: &Path, real: &Path, depth: usize) {
+        if depth > MAX_DEPTH || self.is_full() || !self.seen.insert(real.to_owned()) {
             return;
         }
         let entries = self.list(folder);
-        if let Some(name) = FILE_NAMES.iter().find(|name| entries.iter().any(|entry| entry == *name)) {
-            self.skill(folder, name);
+        if let Some(name) = FILE_NAMES.iter().find(|name| entries.iter().any(|entry| entry.name == **name)) {
+            self.skill(folder, real, name, &entries);
             return;
         }
         for entry in entries {
-            let is_hidden = entry.starts_with('.') || entry == "node_modules";
-            let below = folder.join(&entry);
-            if !is_hidden && fs::metadata(&below).is_ok_and(|metadata| metadata.is_dir()) {
-                self.folder(&below, depth + 1);
+            let is_passed_over = entry.name.starts_with('.') || entry.name == "node_modules";
+            let below = folder.join(&entry.name);
+            if !is_passed_over
+                && entry.is_folder(&below)
+                && let Some(real) = self.inside(&below, real, &entry)
+            {
+                self.folder(&below, &real, depth + 1);
             }
         }
     }
 
-    fn skill(&mut self, folder: &Path, name: &str) {
+    fn skill(&mut self, folder: &Path, real: &Path, name: &str, entries: &[Entry]) {
         let path = folder.join(name);
-        let seen = self.inside(&path).and_then(|_| fs::metadata(&path).ok());
-        let Some(metadata) = seen.filter(Metadata::is_file) else {
+        let entry = entries.iter().find(|entry| entry.name == name);
+        let is_inside = entry.is_some_and(|entry| self.inside(&path, real, entry).is_some());
+        let seen = fs::metadata(&path).ok().filter(|metadata| is_inside && metadata.is_file());
+        let subject = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(metadata) = seen else {
             let message = "its `SKILL.md` is no regular file inside its root".to_owned();
-            let finding = Diagnostic::new(
-                Code::SkillInvalid,
-                folder.file_name().unwrap_or_default().to_string_lossy(),
-                message,
-                "make it a file of its own",
-            );
+            let finding = Diagnostic::new(Code::SkillInvalid, subject, message, "make it a file of its own");
             self.findings.push(finding.at(Location::path(path)));
             return;
         };
         let mut files = Vec::new();
-        let is_whole = self.files(folder, folder, name, 0, &mut files);
+        let is_whole = self.files((folder, real), name, entries, &mut files);
         files.sort_by(|(one, _), (other, _)| one.cmp(other));
         if files.len() > MAX_FILES || !is_whole {
             files.truncate(MAX_FILES);
             let message = format!(
                 "beside `SKILL.md` it has more than {MAX_FILES} files, or files more than {MAX_FILE_DEPTH} folders deep; the rest is left out"
             );
-            let subject = folder.file_name().unwrap_or_default().to_string_lossy();
             let finding =
                 Diagnostic::new(Code::SkillFileLeftOut, subject, message, "keep what the skill needs");
             self.findings.push(finding.at(Location::path(folder)));
@@ -172,62 +192,63 @@ impl Walk<'_> {
         self.skills.push(Walked { source: self.root.source.clone(), folder: folder.to_owned(), main, files });
     }
 
-    /// Other files of a skill; whether that is all of them.
+    /// Other files of the skill at `base`, which is said and real; whether that is all of them.
     fn files(
         &mut self,
-        base: &Path,
-        folder: &Path,
+        base: (&Path, &Path),
         main: &str,
-        depth: usize,
+        entries: &[Entry],
         files: &mut Vec<(String, Seen)>,
     ) -> bool {
         let mut is_whole = true;
-        for entry in self.list(folder) {
-            let path = folder.join(&entry);
-            if entry.starts_with('.') || path == base.join(main) || files.len() > MAX_FILES {
-                continue;
-            }
-            let Some(real) = self.inside(&path) else { continue };
-            match fs::metadata(&path) {
-                Ok(metadata) if metadata.is_file() => {
-                    let below = path.strip_prefix(base).unwrap_or(&path);
-                    let parts = below.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>();
-                    files.push((parts.join("/"), Seen::new(path, &metadata)));
+        let mut folders = vec![(String::new(), base.1.to_owned(), entries.to_vec(), 0)];
+        while let Some((prefix, real, entries, depth)) = folders.pop() {
+            for entry in entries {
+                let below = format!("{prefix}{}", entry.name);
+                let path = base.0.join(&below);
+                if entry.name.starts_with('.') || below == main || files.len() > MAX_FILES {
+                    continue;
                 }
-                Ok(metadata) if metadata.is_dir() && depth < MAX_FILE_DEPTH && self.seen.insert(real) => {
-                    is_whole &= self.files(base, &path, main, depth + 1, files);
+                let Some(real) = self.inside(&path, &real, &entry) else { continue };
+                match fs::metadata(&path) {
+                    Ok(metadata) if metadata.is_file() => files.push((below, Seen::new(path, &metadata))),
+                    Ok(metadata) if metadata.is_dir() && depth == MAX_FILE_DEPTH => is_whole = false,
+                    Ok(metadata) if metadata.is_dir() && self.seen.insert(real.clone()) => {
+                        let entries = self.list(&path);
+                        folders.push((format!("{below}/"), real, entries, depth + 1));
+                    }
+                    _ => {}
                 }
-                Ok(metadata) if metadata.is_dir() && depth >= MAX_FILE_DEPTH => is_whole = false,
-                _ => {}
             }
         }
         is_whole
     }
 
-    /// The real path of something, if that is below the root.
-    fn inside(&mut self, path: &Path) -> Option<PathBuf> {
+    /// The real path of an entry of a folder whose real path is known, if that is below the root. Only a link can lead out.
+    fn inside(&mut self, path: &Path, folder: &Path, entry: &Entry) -> Option<PathBuf> {
+        if !entry.kind.is_symlink() {
+            return Some(folder.join(&entry.name));
+        }
         let real = path.canonicalize().ok()?;
         if real.starts_with(&self.real) {
             return Some(real);
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let message = format!("`{name}` is a link out of its folder of skills, and is not followed");
+        let message = format!("`{}` is a link out of its folder of skills, and is not followed", entry.name);
         let finding = Diagnostic::new(Code::SkillLinkRefused, &self.root.source, message, "copy it there");
         self.findings.push(finding.at(Location::path(path)));
         None
     }
 
-    /// Names in a folder, sorted. One that is no Unicode is passed over.
-    fn list(&mut self, folder: &Path) -> Vec<String> {
+    /// What is in a folder, by name. A name that is no Unicode is passed over.
+    fn list(&mut self, folder: &Path) -> Vec<Entry> {
         let left = MAX_ENTRIES.saturating_sub(self.entries) + 1;
         let read = fs::read_dir(folder).map(|entries| entries.flatten().take(left).collect::<Vec<_>>());
         match read {
-            Ok(entries) => {
-                self.entries += entries.len();
-                let mut names: Vec<String> =
-                    entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-                names.sort_unstable();
-                names
+            Ok(found) => {
+                self.entries += found.len();
+                let mut entries: Vec<Entry> = found.iter().filter_map(Entry::new).collect();
+                entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+                entries
             }
             Err(error) => {
                 let message = format!("a folder of skills cannot be read: {error}");
@@ -241,6 +262,26 @@ impl Walk<'_> {
                 Vec::new()
             }
         }
+    }
+}
+
+/// One name in a folder, and what it is itself, not what it leads to.
+#[derive(Debug, Clone)]
+struct Entry {
+    name: String,
+    kind: FileType,
+}
+
+impl Entry {
+    fn new(entry: &DirEntry) -> Option<Self> {
+        let kind = entry.file_type().ok()?;
+        Some(Self { name: entry.file_name().into_string().ok()?, kind })
+    }
+
+    /// Whether it is a folder, or leads to one.
+    fn is_folder(&self, path: &Path) -> bool {
+        self.kind.is_dir()
+            || self.kind.is_symlink() && fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
     }
 }
 
