@@ -4,6 +4,7 @@ mod commands;
 mod copies;
 mod environment;
 mod nodes;
+mod places;
 mod storm;
 
 use std::fs;
@@ -16,9 +17,10 @@ use airlock_core::{
     SubjectKind, Surface, Surroundings,
 };
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::scripted::{Native, Scripted};
+use crate::scripted::{Native, Scripted, install};
 use crate::support::{self, call, end, package, root, text};
 
 /// A machine that has what a test wants.
@@ -378,56 +380,83 @@ async fn a_skill_that_speaks_of_a_tool_adds_none_and_explain_says_what_is_missin
 
 /// Text of a skill that nobody would write on purpose.
 fn any_skill() -> impl Strategy<Value = String> {
-    let value = prop_oneof![
-        Just("[]".to_owned()),
-        Just("read exec write".to_owned()),
-        Just("true".to_owned()),
-        Just("'*'".to_owned()),
-        Just("[plugin:evil, group:fs, '*', exec]".to_owned()),
-        "[ -~]{0,40}",
+    let word = prop_oneof![
+        proptest::sample::select(vec![
+            "read",
+            "exec",
+            "Write",
+            "Bash(git:*)",
+            "skill_read",
+            "evil",
+            "evil_one",
+            "deploy",
+            "'*'",
+            "plugin:evil",
+            "group:fs",
+            "group:plugins",
+            "tool_call",
+        ])
+        .prop_map(str::to_owned),
+        "[a-z_*:]{1,8}".prop_map(|word| format!("'{word}'")),
     ];
-    let key = prop_oneof![
-        Just("allowed-tools".to_owned()),
-        Just("disable-model-invocation".to_owned()),
-        Just("metadata".to_owned()),
-        Just("tools".to_owned()),
-        "[a-z-]{1,12}",
-    ];
-    let lines = proptest::collection::vec((key, value), 0..5);
-    (lines, ".{0,80}").prop_map(|(lines, body)| {
-        let head: Vec<String> = lines.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
-        format!("---\nname: any\ndescription: Any\n{}\n---\n{body}", head.join("\n"))
+    let list = proptest::collection::vec(word, 0..6).prop_map(|words| format!("[{}]", words.join(", ")));
+    let some = |line: &'static str| proptest::option::of(Just(line.to_owned()));
+    let lines = (
+        proptest::option::weighted(0.7, list.prop_map(|list| format!("allowed-tools: {list}"))),
+        some("disable-model-invocation: true"),
+        some("user-invocable: false"),
+        some("metadata:\n  airlock:\n    command-dispatch: tool\n    command-tool: deploy"),
+        proptest::option::weighted(0.1, "[a-z-]{1,12}: [ -~]{0,40}"),
+    );
+    (lines, "[^\x00]{0,80}").prop_map(|((tools, hidden, quiet, command, junk), body)| {
+        let lines: Vec<String> = [tools, hidden, quiet, command, junk].into_iter().flatten().collect();
+        format!("---\nname: any\ndescription: Any\n{}\n---\n{body}", lines.join("\n"))
     })
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn no_skill_however_written_changes_the_surface_except_to_narrow_it(text in any_skill()) {
+#[test]
+fn no_skill_however_written_changes_the_surface_except_to_narrow_it() {
+    let plugins = tempfile::tempdir().unwrap();
+    install(plugins.path(), "evil", &json!({ "evil_one": {}, "evil_two": {} }), None);
+    let (mut skills_seen, mut lists_seen) = (0, 0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) });
+    let cases = std::cell::RefCell::new((&mut skills_seen, &mut lists_seen));
+    let outcome = runner.run(&any_skill(), |text| {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("any")).unwrap();
         fs::write(folder.path().join("any/SKILL.md"), &text).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let deny = || Config::from_toml(b"[tools]\ndeny = [\"write\"]", "airlock.toml".as_ref()).unwrap();
-            let without = surface(builder([]).config(deny()), RunContext::new("writer")).await;
-            let with = surface(builder([managed(folder.path())]).config(deny()), RunContext::new("writer")).await;
+            let deny = Config::from_toml(b"[tools]\ndeny = [\"write\"]", "airlock.toml".as_ref()).unwrap();
+            let host =
+                |roots: Vec<SkillRoot>| builder(roots).plugin_root(root(plugins.path())).config(deny.clone());
+            let without = surface(host(Vec::new()), RunContext::new("writer")).await;
+            let with = surface(host(vec![managed(folder.path())]), RunContext::new("writer")).await;
             let mut expected = tools(&without);
+            assert!(expected.contains(&"evil_two".to_owned()));
             let skills = with.skills().unwrap();
             // The one tool that reads skills is there if there is one to read.
             if !skills.catalogue().is_empty() {
                 expected.push("skill_read".to_owned());
+                expected.sort();
             }
             assert_eq!(tools(&with), expected, "{text}");
             for skill in skills.skills() {
                 let active = tools(&with.activate(skill));
-                assert!(active.iter().all(|tool| expected.contains(tool)), "{text}: {active:?}");
                 let allowed = skill.allowed_tools().map(AllowedTools::names);
-                let is_allowed = |tool: &String| allowed.as_ref().is_none_or(|all| all.iter().any(|name| name.as_str() == tool));
+                let is_allowed = |tool: &String| {
+                    allowed.as_ref().is_none_or(|all| all.iter().any(|name| name.as_str() == tool))
+                };
                 let left: Vec<_> = expected.iter().filter(|tool| is_allowed(tool)).cloned().collect();
                 assert_eq!(active, left, "{text}");
+                let mut cases = cases.borrow_mut();
+                *cases.0 += 1;
+                *cases.1 += usize::from(allowed.is_some());
             }
         });
-    }
+        Ok(())
+    });
+    outcome.unwrap();
+    assert!(skills_seen > 200 && lists_seen > 120, "{skills_seen} skills, {lists_seen} lists");
 }

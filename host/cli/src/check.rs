@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use airlock_core::Diagnostic;
+use airlock_core::{Diagnostic, RunContext};
 use serde::Serialize;
 
 use crate::arguments::Format;
@@ -27,6 +27,8 @@ pub(crate) async fn run(setup: &Setup) -> Result<ExitCode, Failure> {
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }
+    let skills = setup.host.skills(&RunContext::new("check"));
+    diagnostics.extend(skills.iter().flat_map(|skills| skills.diagnostics().iter().cloned()));
     diagnostics.sort();
     diagnostics.dedup();
     let document = Document { ok: diagnostics.is_empty(), diagnostics };

@@ -92,6 +92,8 @@ pub(crate) async fn set_up_check(global: &Global, path: &Path) -> Result<Setup, 
         .sandbox(sandbox.clone())
         .load_patience(LOAD_PATIENCE)
         .overlook_missing_configuration()
+        // Those that it carries, and no other.
+        .skills([])
         .plugin_root(PluginRoot { path: path.to_owned(), origin: Origin::Config })
         .build()
         .await?;

@@ -21,7 +21,7 @@ use crate::discover::{Candidate, Origin};
 use crate::document::Source;
 use crate::id::{Digest, PluginId, ToolName};
 use crate::manifest::Manifest;
-use crate::skills::{SkillRoot, SkillSource};
+use crate::skills::{Place, SkillRoot, SkillSource};
 
 /// One plugin whose manifest parsed.
 #[derive(Debug)]
@@ -87,16 +87,16 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Folders of skills that plugins carry which are on. One that leads out of its package carries nothing.
-    pub(crate) fn carried_skills(&self) -> Vec<SkillRoot> {
+    /// Folders of skills that plugins carry which are on.
+    pub(crate) fn carried_skills(&self) -> impl Iterator<Item = Place> {
         let used = self.entries.iter().filter(|entry| entry.refusal().is_none());
-        let roots = used.flat_map(|entry| {
-            let inside = entry.manifest.skills.iter().map(|path| entry.folder.join(path.as_str()));
-            let inside =
-                inside.filter(|path| path.canonicalize().is_ok_and(|real| real.starts_with(&entry.folder)));
-            inside.map(|path| SkillRoot { source: SkillSource::Plugin(entry.manifest.id.clone()), path })
-        });
-        roots.collect()
+        used.flat_map(|entry| {
+            entry.manifest.skills.iter().map(|path| {
+                let source = SkillSource::Plugin(entry.manifest.id.clone());
+                let root = SkillRoot { source, path: entry.folder.join(path.as_str()) };
+                Place { root, within: Some(entry.folder.clone()) }
+            })
+        })
     }
 
     /// Reads every manifest and settles who owns what. `native_tools` always keep their names.

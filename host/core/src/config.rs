@@ -7,7 +7,7 @@ mod entry;
 mod plugins;
 mod tools;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::hooks::HookName;
 use crate::id::ToolName;
 use crate::limits::{AtLeast, Limits, WaitMs};
+use crate::skills::SkillName;
 
 pub use entry::PolicyEntry;
 pub use plugins::{FilesystemGrant, Grants, LimitsEntry, OnFailure, PluginEntry, PluginsConfig};
@@ -100,19 +101,10 @@ impl Config {
         folder.join(path)
     }
 
-    /// Whether the file says something at a path with dots that is not false, null, zero or empty.
-    pub(crate) fn is_true(&self, path: &str) -> bool {
-        let document = self.source.as_ref().and_then(|source| source.document.read::<RawJson>().ok());
-        let found = document
-            .and_then(|RawJson(value)| value.pointer(&format!("/{}", path.replace('.', "/"))).cloned());
-        match found {
-            None | Some(Value::Null | Value::Bool(false)) => false,
-            Some(Value::String(text)) => !text.is_empty(),
-            Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-            Some(Value::Array(items)) => !items.is_empty(),
-            Some(Value::Object(members)) => !members.is_empty(),
-            Some(Value::Bool(true)) => true,
-        }
+    /// The whole file as a value; null without one.
+    pub(crate) fn written(&self) -> Value {
+        let read = self.source.as_ref().and_then(|source| source.document.read::<RawJson>().ok());
+        read.map_or(Value::Null, |RawJson(value)| value)
     }
 
     /// Where the value at `path` stands; `None` if the configuration has no file.
@@ -230,7 +222,7 @@ pub struct ProvidersConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AgentConfig {
     /// Present: only these skills.
-    pub skills: Option<Vec<String>>,
+    pub skills: Option<BTreeSet<SkillName>>,
     /// Which tools its runs may have.
     pub tools: AgentTools,
 }
@@ -302,7 +294,7 @@ pub struct SkillsConfig {
     /// Notice changes.
     pub watch: bool,
     /// What is said about single skills.
-    pub entries: BTreeMap<String, SkillEntry>,
+    pub entries: BTreeMap<SkillName, SkillEntry>,
 }
 
 impl Default for SkillsConfig {

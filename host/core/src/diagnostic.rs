@@ -121,6 +121,10 @@ codes! {
     SkillToolsUnclear = "skill-tools-unclear", Warning;
     /// None of the tools that a skill allows is there, so that it permits nothing.
     SkillToolsUnknown = "skill-tools-unknown", Error;
+    /// The list of skills in a prompt has no room for some, of which the model is not told.
+    SkillsNotListed = "skills-not-listed", Warning;
+    /// The configuration names a skill that is not there, and one of nearly that name is.
+    SkillUnknown = "skill-unknown", Warning;
     /// Two skills want different values of one variable.
     SkillEnvDiffers = "skill-env-differs", Warning;
     /// Something of a node's skills is not taken.

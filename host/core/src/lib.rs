@@ -125,8 +125,9 @@ pub use schema::{ContractSchema, SchemaProblem, Violation, untrusted_json};
 pub use schemas::{DocumentKind, document_schema};
 pub use search::{DEFAULT_HITS, Hit, MAX_HITS, signature};
 pub use skills::{
-    AllowedTools, Dispatch, ListedSkill, Mentions, Node, NodeConnection, NodeName, Requirements, Shadowed,
-    Skill, SkillCommand, SkillName, SkillRoot, SkillSnapshot, SkillSource, Surroundings, UnknownSurroundings,
+    AllowedTools, Beginning, ListedSkill, Mentions, Node, NodeConnection, NodeName, Requirements, Shadowed,
+    Skill, SkillCommand, SkillName, SkillRoot, SkillSnapshot, SkillSource, SkillTurn, Surroundings,
+    UnknownSurroundings,
 };
 pub use surface::{ExposedTool, LoadReason, Owner, Removal, Rule, Stage, Surface, Turn};
 pub use tool::{Blob, Content, Tool, ToolDescriptor, ToolError, ToolResult};

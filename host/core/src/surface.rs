@@ -224,7 +224,7 @@ impl Surface {
         &self.0.removed
     }
 
-    /// Everything that was found while assembling.
+    /// Everything that was found while assembling; what is wrong with skills is in [`SkillSnapshot::diagnostics`].
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }
@@ -244,11 +244,13 @@ impl Surface {
     #[must_use]
     pub fn activate(&self, skill: &Skill) -> Self {
         let Some(allowed) = skill.allowed_tools() else { return self.clone() };
-        let entries: Vec<PolicyEntry> =
-            allowed.names().iter().filter_map(|name| PolicyEntry::parse(name.as_str()).ok()).collect();
+        // Tools only: a word that is no tool's name would be a plugin's id, with all its tools.
+        let is_known = |name: &&ToolName| self.0.snapshot.candidates.iter().any(|one| one.name == **name);
+        let names = allowed.names();
+        let entries = names.iter().filter(is_known).filter_map(|name| PolicyEntry::parse(name.as_str()).ok());
+        let entries: Vec<PolicyEntry> = entries.collect();
         let narrowed = self.narrow(&format!("the skill `{}`", skill.name()), &entries);
-        let is_known = |name: &ToolName| self.0.snapshot.candidates.iter().any(|one| one.name == *name);
-        if allowed.is_empty() || allowed.names().iter().any(is_known) {
+        if allowed.is_empty() || !entries.is_empty() {
             return narrowed;
         }
         let message = "`allowed-tools` names no tool that there is, so that the skill leaves none".to_owned();

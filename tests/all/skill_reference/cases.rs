@@ -93,7 +93,10 @@ fn files() -> Vec<Case> {
         Case::new("UTF-16", [b"\xff\xfe".as_slice(), &utf16].concat()),
         Case::new("UTF-16 without a mark", utf16),
         Case::new("a byte of no character in the body", [PLAIN.as_bytes(), b"caf\xe9\n"].concat()),
-        Case::new("a byte of no character in the head", PLAIN.replace("Cleans", "caf\u{e9}").into_bytes()),
+        Case::new(
+            "a byte of no character in the head",
+            b"---\nname: tidy\ndescription: caf\xe9\n---\n".as_slice(),
+        ),
         Case::new("a zero byte in the body", format!("{PLAIN}\0")).differs(BYTES),
         Case::new("a zero byte in the head", PLAIN.replace("Cleans", "Cle\0ans")),
         Case::new("300,000 bytes", long).differs(BYTES),
@@ -133,6 +136,8 @@ fn names() -> Vec<Case> {
         Case::named("a sign", "tidy😀"),
         Case::named("a sign that cannot be seen", "ti\u{200b}dy"),
         Case::named("a sign that turns", "ti\u{202e}dy"),
+        Case::named("a letter that cannot be seen", "tidy\u{1160}")
+            .differs("a name that reads like another one must not be another one"),
         Case::named("blanks around it", "\" tidy \""),
         Case::head("a name that is empty", "name: ''\ndescription: x"),
         Case::head("a name that is nothing", "name:\ndescription: x"),

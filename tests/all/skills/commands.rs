@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use airlock_core::{
-    AuditKind, Call, CallKind, Config, MemoryStore, NativeCall, NativeTool, RunContext, Surface,
-    ToolDescriptor, ToolError, ToolResult, ToolVerdict,
+    AuditKind, Beginning, Call, CallKind, Config, MemoryStore, NativeCall, NativeTool, Outcome, RunContext,
+    Surface, ToolDescriptor, ToolError, ToolResult, ToolVerdict,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{builder, managed, simple, write};
+use super::{builder, managed, simple, tools, write};
 use crate::judged::before;
 use crate::records::body;
 use crate::scripted::descriptor;
@@ -37,10 +37,47 @@ impl NativeTool for Deliver {
 }
 
 /// Does what a line says, as an agent would.
-async fn say(surface: &Surface, line: &str) -> Option<airlock_core::Outcome> {
-    let (command, arguments) = surface.skills().unwrap().command(line)?;
-    let dispatch = surface.dispatch(&command, arguments)?;
-    Some(dispatch.surface.call(dispatch.call).await)
+async fn say(surface: &Surface, line: &str) -> Outcome {
+    match surface.begin(line, |call| call).await.unwrap() {
+        Beginning::Called(outcome) => *outcome,
+        Beginning::Turn(turn) => panic!("{turn:?}"),
+    }
+}
+
+/// The turn that begins with a prompt: its tools, its skills, and what is left of the prompt.
+async fn turn(surface: &Surface, prompt: &str) -> (Vec<String>, Vec<String>, String) {
+    match surface.begin(prompt, |call| call).await.unwrap() {
+        Beginning::Called(outcome) => panic!("{outcome:?}"),
+        Beginning::Turn(turn) => {
+            let skills = turn.skills.iter().map(|skill| skill.name().to_string()).collect();
+            (tools(&turn.surface), skills, turn.prompt)
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_begins_with_the_skills_that_a_person_names() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "reader", "description: x\nallowed-tools: read exec", "");
+    write(folder.path(), "runner", "description: x\nallowed-tools: exec write", "");
+    let surface = super::surface(builder([managed(folder.path())]), RunContext::new("writer")).await;
+    let all = ["exec", "read", "skill_read", "write"].map(str::to_owned).to_vec();
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    for (prompt, tools, skills, left) in [
+        ("hello", all.clone(), vec![], "hello"),
+        ("use $reader", words(&["exec", "read"]), vec!["reader"], "use $reader"),
+        ("$runner, then $reader", words(&["exec"]), vec!["runner", "reader"], "$runner, then $reader"),
+        (r"not \$reader", all.clone(), vec![], "not $reader"),
+        ("/reader a b", words(&["exec", "read"]), vec!["reader"], "a b"),
+        // A command is the only one.
+        ("/reader $runner", words(&["exec", "read"]), vec!["reader"], "$runner"),
+        ("/nobody $reader", words(&["exec", "read"]), vec!["reader"], "/nobody $reader"),
+    ] {
+        assert_eq!(turn(&surface, prompt).await, (tools, words(&skills), left.to_owned()), "{prompt}");
+    }
+    let without = airlock_core::Host::builder().sandbox(crate::scripted::Scripted).build().await.unwrap();
+    let without = without.assemble(RunContext::new("writer")).await;
+    assert_eq!(turn(&without, "/reader $x").await, (Vec::new(), Vec::new(), "/reader $x".to_owned()));
 }
 
 #[tokio::test]
@@ -88,8 +125,6 @@ async fn a_command_is_found_by_its_line() {
     ] {
         assert_eq!(found(line), None, "{line}");
     }
-    let (command, _) = skills.command("/pdf_tools").unwrap();
-    assert!(surface.dispatch(&command, "").is_none(), "it starts a turn of the model");
 }
 
 #[tokio::test]
@@ -109,7 +144,7 @@ async fn its_call_goes_through_every_checkpoint_and_says_what_it_is() {
     let host = host.build().await.unwrap();
     let surface = host.assemble(RunContext::new("writer")).await;
 
-    let outcome = say(&surface, "/ship the parcel, now").await.unwrap();
+    let outcome = say(&surface, "/ship the parcel, now").await;
     let taken: Value = serde_json::from_str(&text(&outcome)).unwrap();
     assert_eq!(taken, json!({ "command": "the parcel, now", "skillName": "ship" }), "{}", end(&outcome));
     assert_eq!(outcome.record.via.as_deref(), Some("skill:ship"));
@@ -128,21 +163,25 @@ async fn its_call_goes_through_every_checkpoint_and_says_what_it_is() {
         .collect();
     assert!(!via.is_empty() && via.iter().all(|via| via == "skill:ship"), "{via:?}");
 
-    let blocked = say(&surface, "/ship the wrong thing").await.unwrap();
+    let blocked = say(&surface, "/ship the wrong thing").await;
     assert_eq!((blocked.kind, blocked.record.via.as_deref()), (CallKind::Blocked, Some("skill:ship")));
     // The tool's own contract holds.
-    assert_eq!(say(&surface, "/ship").await.unwrap().kind, CallKind::InvalidParams);
+    assert_eq!(say(&surface, "/ship").await.kind, CallKind::InvalidParams);
     // What the skill itself does without, its command does without.
-    assert_eq!(say(&surface, "/shut ls").await.unwrap().kind, CallKind::NotExposed);
+    assert_eq!(say(&surface, "/shut ls").await.kind, CallKind::NotExposed);
     // A direct call says nothing of it.
     let direct = surface.call(Call::new("deliver", json!({ "command": "x" }))).await;
     assert_eq!(direct.record.via, None);
+    // A call can be adjusted, and a dry one runs nothing.
+    let dry = surface.begin("/ship it", Call::dry_run).await.unwrap();
+    let Beginning::Called(dry) = dry else { panic!("{dry:?}") };
+    assert!(text(&dry).contains("would run"), "{}", end(&dry));
     // Policy has the last word.
     let deny = Config::from_toml(b"[tools]\ndeny = [\"deliver\"]", "airlock.toml".as_ref()).unwrap();
     host.reload(deny).unwrap();
-    assert_eq!(say(&surface, "/ship it").await.unwrap().kind, CallKind::StaleSurface);
+    assert_eq!(say(&surface, "/ship it").await.kind, CallKind::StaleSurface);
     let later = host.assemble(RunContext::new("writer")).await;
-    assert_eq!(say(&later, "/ship it").await.unwrap().kind, CallKind::NotExposed);
+    assert_eq!(say(&later, "/ship it").await.kind, CallKind::NotExposed);
 }
 
 #[tokio::test]

@@ -37,6 +37,9 @@ pub(super) fn explain_skill(name: &str, surface: &Surface) -> Option<Explanation
         State::Called if skill.is_hidden_from_model() => {
             format!("the model is not told of it; a person starts it with `${name}`")
         }
+        State::Called if skills.omitted().contains(skill.name()) => {
+            format!("the catalogue of this turn has no room for it; `skill_read` or `${name}` has its text")
+        }
         State::Called => {
             format!("it is in the catalogue of this turn; `skill_read` or `${name}` has its text")
         }

@@ -36,9 +36,12 @@ impl SkillSnapshot {
         folder: &Path,
         active: impl IntoIterator<Item = &'a Skill>,
     ) -> Result<PathBuf, Error> {
-        let told = self.skills().map(AsRef::as_ref).filter(|skill: &&Skill| !skill.is_hidden_from_model());
-        let skills: BTreeMap<&str, &Skill> =
-            told.chain(active).map(|skill| (skill.name().as_str(), skill)).collect();
+        let skills: BTreeMap<&str, &Skill> = self
+            .told()
+            .map(AsRef::as_ref)
+            .chain(active)
+            .map(|skill| (skill.name().as_str(), skill))
+            .collect();
         let mut files = Files::new();
         for (name, skill) in skills {
             files.insert(format!("{name}/SKILL.md"), skill.text().as_bytes());

@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
+use super::root::SkillSource;
 use super::skill::Skill;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
@@ -23,7 +24,9 @@ impl SkillEnvironment {
         findings: &mut Vec<Diagnostic>,
     ) -> Self {
         let (mut variables, mut owners) = (BTreeMap::new(), BTreeMap::new());
-        for name in skills.map(|skill| skill.name().as_str()) {
+        for name in
+            skills.filter(|skill| !matches!(skill.source(), SkillSource::Node(_))).map(|skill| skill.name())
+        {
             let written = config.file().skills.entries.get(name).map(|entry| &entry.env);
             for (variable, value) in written.into_iter().flatten() {
                 match variables.entry(variable.clone()) {
@@ -32,12 +35,12 @@ impl SkillEnvironment {
                         owners.insert(variable, name);
                     }
                     Entry::Occupied(taken) if taken.get() != value => {
-                        let other = owners.get(variable).copied().unwrap_or_default();
+                        let other = owners.get(variable).copied().unwrap_or(name);
                         let message = format!(
                             "`{variable}` has another value for the skill `{other}`, and that one is in force"
                         );
                         let hint = "give both skills one value, or an agent only one of them: `[agents.NAME] skills`";
-                        let place = config.location(&["skills", "entries", name, "env", variable]);
+                        let place = config.location(&["skills", "entries", name.as_str(), "env", variable]);
                         findings.push(Diagnostic::new(Code::SkillEnvDiffers, name, message, hint).at(place));
                     }
                     Entry::Occupied(_) => {}

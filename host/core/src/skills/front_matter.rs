@@ -44,8 +44,8 @@ pub(super) struct Flaw {
 }
 
 impl Flaw {
-    fn new(message: impl Into<String>, line: u32) -> Self {
-        Self { message: message.into(), line: Some(line), column: None }
+    fn new(message: impl Into<String>, (line, column): (u32, u32)) -> Self {
+        Self { message: message.into(), line: Some(line), column: Some(column) }
     }
 }
 
@@ -85,12 +85,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<(FrontMatter, String), Flaw> {
         let needs_quotes = message.starts_with("mapping values are not allowed");
         let quotes = if needs_quotes { "; a text with `: ` in it stands in quotes" } else { "" };
         let message = format!("{message}{quotes}");
-        // The head begins on the file's second line.
-        Flaw { message, line: Some(line.map_or(2, |line| line.saturating_add(1))), column }
+        Flaw { message, line: Some(line.map_or(2, in_the_file)), column: column.or(Some(1)) }
     })?;
     let metadata = written.metadata.unwrap_or_default();
     let requirements =
-        Requirements::read(&metadata).map_err(|message| Flaw::new(message, line_of(head, "metadata")))?;
+        Requirements::read(&metadata).map_err(|message| Flaw::new(message, place_of_gates(head)))?;
     let front = FrontMatter {
         name: written.name,
         description: written.description,
@@ -105,10 +104,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<(FrontMatter, String), Flaw> {
     Ok((front, body.to_owned()))
 }
 
-/// The file's line on which a key of the head stands.
-fn line_of(head: &str, key: &str) -> u32 {
-    let place = head.lines().position(|line| line.starts_with(key)).unwrap_or_default();
-    u32::try_from(place).unwrap_or_default().saturating_add(2)
+/// A line of the head as one of the file: the head begins on the second.
+fn in_the_file(line: u32) -> u32 {
+    line.saturating_add(1)
+}
+
+/// Where the gates are wrong, if the parser can say; else where they begin.
+fn place_of_gates(head: &str) -> (u32, u32) {
+    let (line, column) = Requirements::problem_place(head).unwrap_or_else(|| {
+        let line = head.lines().position(|line| line.trim_start_matches(['"', '\'']).starts_with("metadata"));
+        (u32::try_from(line.unwrap_or_default()).unwrap_or_default().saturating_add(1), 1)
+    });
+    (in_the_file(line), column)
 }
 
 /// The file as text, without a byte order mark and with plain line ends.
@@ -116,20 +123,22 @@ fn text(bytes: &[u8]) -> Result<String, Flaw> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // With a mark, or a first hyphen in two bytes.
     if [b"\xff\xfe", b"\xfe\xff", b"-\0", b"\0-"].iter().any(|start| bytes.starts_with(*start)) {
-        return Err(Flaw::new("the file is UTF-16; save it as UTF-8", 1));
+        return Err(Flaw::new("the file is UTF-16; save it as UTF-8", (1, 1)));
     }
-    let line_at = |place: usize| {
-        let before = bytes.get(..place).unwrap_or_default();
-        u32::try_from(before.iter().filter(|byte| **byte == b'\n').count())
-            .unwrap_or(u32::MAX)
-            .saturating_add(1)
+    let place = |at: usize| {
+        let before = bytes.get(..at).unwrap_or_default();
+        let lines = before.iter().filter(|byte| **byte == b'\n').count();
+        let last = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let columns = String::from_utf8_lossy(last).chars().count();
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
+        (number(lines), number(columns))
     };
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        Flaw::new(format!("the file is not UTF-8: byte {at} belongs to no character"), line_at(at))
+        Flaw::new(format!("the file is not UTF-8: byte {at} belongs to no character"), place(at))
     })?;
     if let Some(at) = text.find('\0') {
-        return Err(Flaw::new(format!("the file has a zero byte at {at}, and is no text"), line_at(at)));
+        return Err(Flaw::new(format!("the file has a zero byte at {at}, and is no text"), place(at)));
     }
     Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
@@ -140,7 +149,7 @@ fn split(text: &str) -> Result<(&str, &str), Flaw> {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     if !is_fence(first) {
         let message = "the file does not begin with `---`: a skill has a head of YAML between two lines of three hyphens";
-        return Err(Flaw::new(message, 1));
+        return Err(Flaw::new(message, (1, 1)));
     }
     let mut start = 0;
     for line in rest.split_inclusive('\n') {
@@ -150,7 +159,7 @@ fn split(text: &str) -> Result<(&str, &str), Flaw> {
         }
         start = end;
     }
-    Err(Flaw::new("the head is not closed: a line of three hyphens ends it", 1))
+    Err(Flaw::new("the head is not closed: a line of three hyphens ends it", (1, 1)))
 }
 
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SkillName, D::Error> {
@@ -226,28 +235,30 @@ mod tests {
         assert!(read(&utf16).unwrap_err().message.contains("UTF-16"));
         let broken = [PLAIN.as_bytes(), b"caf\xe9\n"].concat();
         let flaw = read(&broken).unwrap_err();
-        assert!(flaw.message.contains("not UTF-8") && flaw.line == Some(10), "{flaw:?}");
+        assert!(flaw.message.contains("not UTF-8"), "{flaw:?}");
+        assert_eq!((flaw.line, flaw.column), (Some(10), Some(4)));
         assert!(read(&[PLAIN.as_bytes(), b"\0"].concat()).unwrap_err().message.contains("zero byte"));
         assert!(read(b"\xef\xbb\xbf\xef\xbb\xbf---\n").unwrap_err().message.contains("does not begin"));
     }
 
     #[test]
     fn a_broken_head_is_an_error_with_its_place_and_never_a_weaker_skill() {
-        for (head, line) in [
-            ("name: tidy\ndescription: Cleans files: logs first, then cache\nallowed-tools: [Read]", 3),
-            ("name: tidy\ndescription: @x", 3),
-            ("name: tidy\ndescription: *x", 3),
-            ("name: tidy\ndescription: {x", 3),
-            ("name: tidy\n\tdescription: x", 3),
-            ("name: tidy\nname: tidy\ndescription: x", 3),
-            ("name: tidy\ndescription: x\nallowed-tools: true", 4),
-            ("name: tidy\ndescription: x\nallowd-tools: Read", 4),
-            ("name: Tidy\ndescription: x", 2),
-            ("name: tidy\ndescription: ''", 3),
+        for (head, place) in [
+            ("name: tidy\ndescription: Cleans files: logs first, then cache\nallowed-tools: [Read]", (3, 26)),
+            ("name: tidy\ndescription: @x", (3, 14)),
+            ("name: tidy\ndescription: *x", (3, 14)),
+            ("name: tidy\ndescription: {x", (3, 14)),
+            ("name: tidy\n\tdescription: x", (2, 7)),
+            ("name: tidy\nname: tidy\ndescription: x", (3, 1)),
+            ("name: tidy\ndescription: x\nallowed-tools: true", (4, 16)),
+            ("name: tidy\ndescription: x\nallowd-tools: Read", (4, 1)),
+            ("name: Tidy\ndescription: x", (2, 7)),
+            ("name: tidy\ndescription: ''", (3, 14)),
+            ("name: tidy\ndescription: x\nmetadata:\n  airlock:\n    oss: linux", (6, 5)),
+            ("name: tidy\ndescription: x\nmetadata:\n  airlock: 'oss: linux'", (5, 12)),
         ] {
             let flaw = flaw(&format!("---\n{head}\n---\nbody"));
-            let found = flaw.line.unwrap();
-            assert!(found.abs_diff(line) <= 1, "{head}: {flaw:?}");
+            assert_eq!((flaw.line.unwrap(), flaw.column.unwrap()), place, "{head}: {flaw:?}");
         }
         assert_eq!(flaw("name: x").line, Some(1));
         assert!(flaw("---\nname: tidy\ndescription: x\n").message.contains("not closed"));

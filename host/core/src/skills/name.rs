@@ -31,7 +31,11 @@ impl SkillName {
         let name = ComposingNormalizerBorrowed::new_nfkc().normalize(&name);
         let is_word = |word: &str| !word.is_empty() && word.chars().all(char::is_alphanumeric);
         let is_lower = name.to_lowercase() == name;
-        if name.chars().count() <= MAX_NAME_CHARS && is_lower && name.split('-').all(is_word) {
+        if name.chars().count() <= MAX_NAME_CHARS
+            && is_lower
+            && !name.contains(text::is_unsafe)
+            && name.split('-').all(is_word)
+        {
             return Ok(Self((*name).into()));
         }
         let shown = text::single_line(&text::shorten(&name, 80)).into_owned();
@@ -64,6 +68,8 @@ impl<'de> Deserialize<'de> for SkillName {
     }
 }
 
+crate::schemas::text_schema!(SkillName, "a skill's name");
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +93,8 @@ mod tests {
             "..",
             "É",
             "a\u{202e}b",
+            "a\u{1160}",
+            "a\u{3164}",
             "😀",
             &"a".repeat(65),
             &"a".repeat(100_000),

@@ -6,11 +6,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::eligibility::{Surroundings, UnknownSurroundings};
+use super::eligibility::{Surroundings, UnknownMachine};
 use super::name::SkillName;
 use super::skill::Skill;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
+use crate::text;
 
 /// Longest name of a node, in characters: half of what a skill's name may have, before which it may stand.
 const MAX_NODE_NAME_CHARS: usize = 32;
@@ -34,11 +35,11 @@ impl NodeName {
     /// # Errors
     /// What is wrong with the text.
     pub fn parse(written: &str) -> Result<Self, String> {
-        let name = SkillName::parse(written).ok();
+        let (name, shown) = (SkillName::parse(written).ok(), text::shorten(written, 80));
         let fits = |name: &SkillName| name.as_str().is_ascii() && name.as_str().len() <= MAX_NODE_NAME_CHARS;
         name.filter(fits).map(Self).ok_or_else(|| {
             format!(
-                "{written:?} is no name of a node: 1 to {MAX_NODE_NAME_CHARS} lower-case ASCII letters and digits, in words that single hyphens join"
+                "{shown:?} is no name of a node: 1 to {MAX_NODE_NAME_CHARS} lower-case ASCII letters and digits, in words that single hyphens join"
             )
         })
     }
@@ -66,7 +67,7 @@ pub struct Node {
 impl Node {
     /// A node without skills, of whose machine nothing is known.
     pub fn new(name: NodeName) -> Self {
-        Self { name, surroundings: Arc::new(UnknownSurroundings), files: Vec::new() }
+        Self { name, surroundings: Arc::new(UnknownMachine), files: Vec::new() }
     }
 
     /// What the node's machine has, for its own skills that need some of it.
@@ -202,6 +203,7 @@ impl Nodes {
 /// A node that is connected. Its skills are there from the next turn on, and gone from the first turn after this is dropped; a
 /// turn that runs keeps what it has.
 #[derive(Debug)]
+#[must_use = "the node is connected for as long as this is kept"]
 pub struct NodeConnection {
     nodes: Arc<Nodes>,
     skills: Arc<NodeSkills>,

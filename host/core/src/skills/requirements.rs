@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::id::ToolName;
 
+/// Entries of one list: more than any skill needs.
+const MAX_ENTRIES: usize = 32;
+
 /// Gates of a skill, and how its command is run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirements {
@@ -14,8 +17,8 @@ pub struct Requirements {
     pub os: Vec<String>,
     /// Programs that must all be there.
     pub bins: Vec<String>,
-    /// Programs of which one must be there.
-    pub any_bins: Vec<String>,
+    /// Programs of which one must be there, of each list.
+    pub any_bins: Vec<Vec<String>>,
     /// Variables that must be set.
     pub env: Vec<String>,
     /// Keys of the configuration that must be true.
@@ -88,7 +91,8 @@ impl OneOrMany {
 }
 
 impl Requirements {
-    /// Reads the gates of a skill's metadata: Airlock's own keys, and those of OpenClaw that mean the same.
+    /// Reads the gates of a skill's metadata: Airlock's own keys, and those of OpenClaw that mean the same. Where both sections
+    /// say something, both hold.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -96,34 +100,82 @@ impl Requirements {
         let mut all = Self::default();
         if let Some(foreign) = section::<Foreign>(metadata, "openclaw")? {
             let ForeignRequires { bins, any_bins, env, config } = foreign.requires;
-            all = Self { os: foreign.os.into_list(), bins, any_bins, env, config, command_tool: None };
+            all.and(foreign.os.into_list(), OwnRequires { bins, any_bins, env, config })?;
         }
         if let Some(own) = section::<Own>(metadata, "airlock")? {
-            let OwnRequires { bins, any_bins, env, config } = own.requires;
-            all.os.extend(own.os.into_list());
-            all.bins.extend(bins);
-            all.any_bins.extend(any_bins);
-            all.env.extend(env);
-            all.config.extend(config);
-            all.command_tool = match (own.command_dispatch, own.command_tool) {
-                (Some(Dispatch::Tool), Some(name)) => {
-                    let name = ToolName::canonicalise(&name);
-                    Some(name.map_err(|problem| format!("`metadata.airlock.command-tool`: {problem}"))?)
-                }
-                (None, None) => None,
-                (Some(Dispatch::Tool), None) => {
-                    return Err(
-                        "`metadata.airlock.command-dispatch` needs a `command-tool` beside it".to_owned()
-                    );
-                }
-                (None, Some(_)) => {
-                    return Err(
-                        "`metadata.airlock.command-tool` needs `command-dispatch: tool` beside it".to_owned()
-                    );
-                }
-            };
+            all.and(own.os.into_list(), own.requires)?;
+            all.command_tool = command_tool(own.command_dispatch, own.command_tool)?;
         }
         Ok(all)
+    }
+
+    /// Where in a head the sections are wrong, by line and column from 1; `None` if the parser has nothing against them.
+    pub(super) fn problem_place(head: &str) -> Option<(u32, u32)> {
+        #[derive(Deserialize)]
+        struct Head {
+            #[serde(rename = "metadata")]
+            _metadata: Sections,
+        }
+        #[derive(Deserialize)]
+        struct Sections {
+            #[serde(rename = "airlock", default)]
+            _airlock: Option<Own>,
+            #[serde(rename = "openclaw", default)]
+            _openclaw: Option<Foreign>,
+        }
+        let error = super::yaml::parse::<Head>(head).err()?;
+        error.line.zip(error.column)
+    }
+
+    /// Adds what one more section wants.
+    fn and(&mut self, os: Vec<String>, requires: OwnRequires) -> Result<(), String> {
+        let OwnRequires { bins, any_bins, env, config } = requires;
+        let lists =
+            [("os", &os), ("bins", &bins), ("any-bins", &any_bins), ("env", &env), ("config", &config)];
+        if let Some((name, list)) = lists.into_iter().find(|(_, list)| list.len() > MAX_ENTRIES) {
+            return Err(format!("`{name}` has {} entries, the limit is {MAX_ENTRIES}", list.len()));
+        }
+        let os: Vec<String> = os.into_iter().map(system).collect();
+        if self.os.is_empty() {
+            self.os = os;
+        } else if !os.is_empty() {
+            self.os.retain(|system| os.contains(system));
+            if self.os.is_empty() {
+                return Err(
+                    "the two sections name no system together, so that the skill is for none".to_owned()
+                );
+            }
+        }
+        self.bins.extend(bins);
+        self.any_bins.extend(Some(any_bins).filter(|any| !any.is_empty()));
+        self.env.extend(env);
+        self.config.extend(config);
+        Ok(())
+    }
+}
+
+/// A system by the name that Airlock has for it.
+fn system(written: String) -> String {
+    match written.as_str() {
+        "darwin" => "macos".to_owned(),
+        "win32" => "windows".to_owned(),
+        _ => written,
+    }
+}
+
+fn command_tool(dispatch: Option<Dispatch>, tool: Option<String>) -> Result<Option<ToolName>, String> {
+    match (dispatch, tool) {
+        (Some(Dispatch::Tool), Some(name)) => {
+            let name = ToolName::canonicalise(&name);
+            name.map(Some).map_err(|problem| format!("`metadata.airlock.command-tool`: {problem}"))
+        }
+        (None, None) => Ok(None),
+        (Some(Dispatch::Tool), None) => {
+            Err("`metadata.airlock.command-dispatch` needs a `command-tool` beside it".to_owned())
+        }
+        (None, Some(_)) => {
+            Err("`metadata.airlock.command-tool` needs `command-dispatch: tool` beside it".to_owned())
+        }
     }
 }
 
@@ -160,13 +212,36 @@ mod tests {
         let expected = Requirements {
             os: vec!["linux".to_owned()],
             bins: vec!["git".to_owned()],
-            any_bins: vec!["rg".to_owned(), "grep".to_owned()],
+            any_bins: vec![vec!["rg".to_owned(), "grep".to_owned()]],
             env: vec!["HOME".to_owned()],
             config: Vec::new(),
             command_tool: Some(ToolName::parse("exec").unwrap()),
         };
         assert_eq!(both, Ok(expected));
         assert_eq!(read(&json!({})), Ok(Requirements::default()));
+    }
+
+    #[test]
+    fn two_sections_together_have_no_fewer_gates() {
+        let both = read(&json!({
+            "openclaw": { "os": ["darwin", "linux"], "requires": { "anyBins": ["a", "b"] } },
+            "airlock": { "os": ["macos", "windows"], "requires": { "any-bins": ["c"] } },
+        }));
+        let both = both.unwrap();
+        assert_eq!(both.os, ["macos"]);
+        assert_eq!(both.any_bins, [vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]]);
+        let none = read(&json!({ "openclaw": { "os": "linux" }, "airlock": { "os": "macos" } }));
+        assert!(none.unwrap_err().contains("for none"));
+        let empty = read(&json!({ "airlock": { "requires": { "any-bins": [] } } }));
+        assert_eq!(empty, Ok(Requirements::default()));
+    }
+
+    #[test]
+    fn entries_of_a_gate_obeyed_and_violated() {
+        for (entries, is_fine) in [(MAX_ENTRIES, true), (MAX_ENTRIES + 1, false)] {
+            let bins = vec!["a"; entries];
+            assert_eq!(read(&json!({ "airlock": { "requires": { "bins": bins } } })).is_ok(), is_fine);
+        }
     }
 
     #[test]

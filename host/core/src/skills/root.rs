@@ -50,6 +50,14 @@ impl Serialize for SkillSource {
     }
 }
 
+/// Where a walk begins, and what it must not lead out of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) root: SkillRoot,
+    /// The folder of somebody else that it belongs to: a run's workspace, or a plugin's package. Without one, the root itself.
+    pub(crate) within: Option<PathBuf>,
+}
+
 /// A folder below which skills lie, or that is itself one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkillRoot {

@@ -1,25 +1,24 @@
 //! The skills of one turn: everything that was found enters; what an agent has of it leaves, pinned byte for byte. Prompt,
 //! commands and reads all look here, and nothing is read again.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::catalogue;
+use super::content::{Content, Shadowed};
 use super::copy::Copying;
 use super::environment::SkillEnvironment;
 use super::mention::{self, MAX_MENTIONS};
 use super::name::SkillName;
-use super::node::{self, Connected};
-use super::root::SkillSource;
 use super::skill::Skill;
 use crate::config::Config;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
 use crate::id::Digest;
 use crate::text;
+
+/// Names in one message, in characters.
+const MAX_NAMES_CHARS: usize = 600;
 
 /// A skill, and why an agent does not have it, if it does not.
 #[derive(Debug, Clone)]
@@ -28,30 +27,6 @@ pub struct ListedSkill {
     pub skill: Arc<Skill>,
     /// Every gate that is shut.
     pub shut_gates: Vec<String>,
-}
-
-/// A skill whose name a stronger one has.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Shadowed {
-    /// The name that both have.
-    pub name: SkillName,
-    /// Where the weaker one comes from.
-    pub source: SkillSource,
-    /// Its file.
-    pub path: PathBuf,
-    /// The file of the one that is there.
-    pub by: PathBuf,
-}
-
-impl Shadowed {
-    fn new(weaker: &Skill, stronger: &Skill) -> Self {
-        Self {
-            name: weaker.name().clone(),
-            source: weaker.source().clone(),
-            path: weaker.path().to_owned(),
-            by: stronger.path().to_owned(),
-        }
-    }
 }
 
 /// The skills that a prompt mentions.
@@ -63,104 +38,11 @@ pub struct Mentions {
     pub prompt: String,
 }
 
-/// What was found, whoever may have it.
-#[derive(Debug)]
-pub(super) struct Content {
-    /// One for each name, in the order of names.
-    pub(super) skills: Vec<Arc<Skill>>,
-    pub(super) shadowed: Vec<Shadowed>,
-    pub(super) findings: Vec<Diagnostic>,
-    /// Of all names, files and bytes.
-    pub(super) digest: Digest,
-    /// Who was connected.
-    pub(super) nodes: Connected,
-}
-
-impl Content {
-    /// Settles which skill has which name. A node's is never stronger than one that is here: it has its node's name in front
-    /// where another has its own.
-    pub(super) fn settle(
-        mut skills: Vec<Arc<Skill>>,
-        nodes: Connected,
-        mut findings: Vec<Diagnostic>,
-    ) -> Self {
-        let (mut by_name, mut shadowed) = (BTreeMap::<SkillName, Arc<Skill>>::new(), Vec::new());
-        skills.sort_by(|one, other| {
-            one.source().cmp(other.source()).then_with(|| other.path().cmp(one.path()))
-        });
-        for skill in skills {
-            let stronger = Arc::clone(&skill);
-            if let Some(weaker) = by_name.insert(skill.name().clone(), skill) {
-                shadowed.push(Shadowed::new(&weaker, &stronger));
-            }
-        }
-        for node in nodes.nodes() {
-            findings.extend_from_slice(&node.findings);
-            for skill in &node.skills {
-                let Some(stronger) = by_name.get(skill.name()) else {
-                    by_name.insert(skill.name().clone(), Arc::clone(skill));
-                    continue;
-                };
-                match node::prefixed(&node.name, skill.name()).filter(|name| !by_name.contains_key(name)) {
-                    Some(name) => drop(by_name.insert(name.clone(), Arc::new(skill.renamed(name)))),
-                    None => shadowed.push(Shadowed::new(skill, stronger)),
-                }
-            }
-        }
-        shadowed.sort();
-        for skill in by_name.values() {
-            findings.extend(unclear(skill));
-        }
-        findings.sort();
-        findings.dedup();
-        let skills: Vec<Arc<Skill>> = by_name.into_values().collect();
-        let digest = Self::digest(&skills);
-        Self { skills, shadowed, findings, digest, nodes }
-    }
-
-    fn digest(skills: &[Arc<Skill>]) -> Digest {
-        let parts = skills.iter().map(|skill| {
-            let source = skill.source().to_string();
-            let path = skill.path().to_string_lossy();
-            Digest::of_parts([
-                skill.name().as_str().as_bytes(),
-                source.as_bytes(),
-                path.as_bytes(),
-                skill.digest().as_bytes().as_slice(),
-            ])
-        });
-        let parts: Vec<Digest> = parts.collect();
-        Digest::of_parts(parts.iter().map(|part| part.as_bytes().as_slice()))
-    }
-}
-
-/// What a skill's list of tools says that is not held as it is written.
-fn unclear(skill: &Skill) -> Vec<Diagnostic> {
-    let Some(allowed) = skill.allowed_tools() else { return Vec::new() };
-    let find = |message: String, hint: &str| {
-        let finding = Diagnostic::new(Code::SkillToolsUnclear, skill.name(), message, hint);
-        finding.at(Location::path(skill.path()))
-    };
-    let quoted =
-        |entries: Vec<&str>| entries.iter().map(|entry| format!("`{entry}`")).collect::<Vec<_>>().join(", ");
-    let coarser: Vec<&str> = allowed.coarser().collect();
-    let unreadable: Vec<&str> = allowed.unreadable().collect();
-    let mut findings = Vec::new();
-    if !coarser.is_empty() {
-        let message = format!("`allowed-tools` has {}, of which the whole tool is allowed", quoted(coarser));
-        findings.push(find(message, "limit arguments with a guard"));
-    }
-    if !unreadable.is_empty() {
-        let message = format!("`allowed-tools` has {}, which no tool can be named", quoted(unreadable));
-        findings.push(find(message, "write the names of tools, one by one"));
-    }
-    findings
-}
-
 /// The skills of one turn.
-#[derive(Debug)]
 pub struct SkillSnapshot {
     listed: Vec<ListedSkill>,
+    /// For which the catalogue has no room.
+    omitted: Vec<SkillName>,
     shadowed: Vec<Shadowed>,
     findings: Vec<Diagnostic>,
     catalogue: String,
@@ -183,12 +65,22 @@ impl SkillSnapshot {
             .filter(|one| one.shut_gates.is_empty() && !one.skill.is_hidden_from_model())
             .map(|one| &*one.skill)
             .collect();
-        let catalogue = catalogue::catalogue(&told);
-        let fingerprint = Digest::of_parts([content.digest.as_bytes().as_slice(), catalogue.as_bytes()]);
+        let (catalogue, is_told) = catalogue::catalogue(&told, at_its_path);
+        let omitted = told.get(is_told..).unwrap_or_default();
+        let omitted: Vec<SkillName> = omitted.iter().map(|skill| skill.name().clone()).collect();
         let (shadowed, mut findings) = (content.shadowed.clone(), content.findings.clone());
-        let had = listed.iter().filter(|one| one.shut_gates.is_empty()).map(|one| &one.skill);
-        let environment = SkillEnvironment::new(had, config, &mut findings);
-        Self { listed, shadowed, findings, catalogue, environment, fingerprint, version, copying }
+        findings.extend(unlisted(&omitted));
+        findings.extend(misspelt(&listed, config));
+        let had = || listed.iter().filter(|one| one.shut_gates.is_empty()).map(|one| &one.skill);
+        let environment = SkillEnvironment::new(had(), config, &mut findings);
+        findings.sort();
+        let mut parts = vec![content.digest.as_bytes().to_vec(), catalogue.as_bytes().to_vec()];
+        parts.extend(had().map(|skill| skill.name().as_str().as_bytes().to_vec()));
+        parts.extend(
+            environment.iter().flat_map(|(name, value)| [name, value].map(|text| text.as_bytes().to_vec())),
+        );
+        let fingerprint = Digest::of_parts(parts.iter().map(Vec::as_slice));
+        Self { listed, omitted, shadowed, findings, catalogue, environment, fingerprint, version, copying }
     }
 
     /// Whether the same gates are shut, of the same skills.
@@ -226,6 +118,23 @@ impl SkillSnapshot {
         &self.catalogue
     }
 
+    /// The same list, for a model that finds the skills below `folder`, as [`Self::copy_to`] lays them out there.
+    pub fn catalogue_in(&self, folder: &str) -> String {
+        let told: Vec<&Skill> = self.told().map(AsRef::as_ref).collect();
+        let folder = folder.trim_end_matches('/');
+        catalogue::catalogue(&told, |skill| format!("{folder}/{}/SKILL.md", skill.name())).0
+    }
+
+    /// What a model is told of, whether or not there is room for it.
+    pub(super) fn told(&self) -> impl Iterator<Item = &Arc<Skill>> {
+        self.skills().filter(|skill| !skill.is_hidden_from_model())
+    }
+
+    /// Skills that a model is not told of because the catalogue has no room for them.
+    pub fn omitted(&self) -> &[SkillName] {
+        &self.omitted
+    }
+
     /// What programs that the host starts are given while an agent has these skills.
     pub(crate) fn environment(&self) -> &SkillEnvironment {
         &self.environment
@@ -236,12 +145,13 @@ impl SkillSnapshot {
         &self.copying
     }
 
-    /// Of all names, files and bytes, and of what the agent is told: two that are equal are one.
+    /// Of all names, files and bytes, of what the agent has and is told, and of its variables: two that are equal are one.
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint
     }
 
-    /// Grows whenever a name, a path or a byte changed.
+    /// Another one whenever a name, a path or a byte changed, or other folders are looked at. One host never gives two contents one
+    /// number; what an agent may have of it is not in it.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -251,9 +161,8 @@ impl SkillSnapshot {
     /// # Errors
     /// What there is instead; it names nothing that the model is not told of.
     pub fn read(&self, name: &str, file: Option<&str>) -> Result<String, String> {
-        let told = || self.skills().filter(|skill| !skill.is_hidden_from_model());
-        let Some(skill) = told().find(|skill| skill.name().as_str() == name) else {
-            let names: Vec<&str> = told().map(|skill| skill.name().as_str()).collect();
+        let Some(skill) = self.told().find(|skill| skill.name().as_str() == name) else {
+            let names: Vec<&str> = self.told().map(|skill| skill.name().as_str()).collect();
             let meant = text::suggest(name, names)
                 .map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
             let shown = text::single_line(&text::shorten(name, 80)).into_owned();
@@ -270,26 +179,71 @@ impl SkillSnapshot {
             let there = if names.is_empty() {
                 "it has no other files".to_owned()
             } else {
-                format!("it has {}", names.join(", "))
+                format!("it has {}", text::single_line(&text::shorten(&names.join(", "), MAX_NAMES_CHARS)))
             };
             return Err(format!("the skill `{name}` has no file `{shown}`; {there}"));
         };
         let read = std::str::from_utf8(bytes).map(str::to_owned);
-        read.map_err(|_| format!("`{file}` of the skill `{name}` is no text; it has {} bytes", bytes.len()))
+        let shown = text::single_line(file);
+        read.map_err(|_| format!("`{shown}` of the skill `{name}` is no text; it has {} bytes", bytes.len()))
     }
 
-    /// The skills that a prompt mentions by `$name`, in any case. Words that are no skill's name are left alone; `\$name` is
-    /// none.
+    /// The skills that a prompt mentions by `$name`, in any case but in capitals only, which is a shell's variable. Words that are
+    /// no skill's name are left alone; `\$name` is none.
     ///
     /// # Errors
     /// If there are more than eight.
     pub fn mentions(&self, prompt: &str) -> Result<Mentions, Error> {
-        let (names, prompt) = mention::mentions(prompt);
-        let skills: Vec<Arc<Skill>> = names.iter().filter_map(|name| self.skill(name)).cloned().collect();
-        if skills.len() > MAX_MENTIONS {
-            let message = format!("the prompt mentions {} skills, the limit is {MAX_MENTIONS}", skills.len());
+        let has = |name: &SkillName| self.skill(name.as_str()).is_some();
+        let (names, prompt) = mention::mentions(prompt, has);
+        if names.len() > MAX_MENTIONS {
+            let message = format!("the prompt mentions {} skills, the limit is {MAX_MENTIONS}", names.len());
             return Err(Error::configuration(message));
         }
+        let skills = names.iter().filter_map(|name| self.skill(name.as_str())).cloned().collect();
         Ok(Mentions { skills, prompt })
     }
+}
+
+/// Without what is in the skills, which is long and not for logs.
+impl fmt::Debug for SkillSnapshot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.skills().map(|skill| skill.name().as_str()).collect();
+        let mut shown = formatter.debug_struct("SkillSnapshot");
+        shown.field("version", &self.version).field("skills", &names).finish_non_exhaustive()
+    }
+}
+
+fn at_its_path(skill: &Skill) -> String {
+    skill.path().display().to_string()
+}
+
+/// What an operator is told of skills that a model is not told of.
+fn unlisted(omitted: &[SkillName]) -> Option<Diagnostic> {
+    let first = omitted.first()?;
+    let names: Vec<&str> = omitted.iter().map(SkillName::as_str).collect();
+    let message = format!(
+        "a prompt has no room for {} skills, of which the model is not told: {}",
+        omitted.len(),
+        text::shorten(&names.join(", "), MAX_NAMES_CHARS)
+    );
+    let hint = "give the agent the skills that it needs: `[agents.NAME] skills`";
+    Some(Diagnostic::new(Code::SkillsNotListed, first, message, hint))
+}
+
+/// Names in the configuration that are no skill's and were probably meant to be.
+fn misspelt(listed: &[ListedSkill], config: &Config) -> Vec<Diagnostic> {
+    let has = |name: &SkillName| listed.iter().any(|one| one.skill.name() == name);
+    let entries = config.file().skills.entries.keys().map(|name| (name, "skills.entries".to_owned()));
+    let agents = config.file().agents.iter().flat_map(|(agent, written)| {
+        written.skills.iter().flatten().map(move |name| (name, format!("agents.{agent}.skills")))
+    });
+    let strangers = entries.chain(agents).filter(|(name, _)| !has(name));
+    strangers
+        .filter_map(|(name, place)| {
+            let meant = text::suggest(name.as_str(), listed.iter().map(|one| one.skill.name().as_str()))?;
+            let message = format!("`{place}` has `{name}`, which is no skill here; did you mean `{meant}`?");
+            Some(Diagnostic::new(Code::SkillUnknown, name, message, "write the skill's name"))
+        })
+        .collect()
 }

@@ -1,5 +1,6 @@
-//! Where in a root skills are: a root enters; folders with a `SKILL.md` leave, with what a look at each file says of it. No file
-//! is opened here. Links may lead anywhere below the root, and nowhere else; each real folder is seen once.
+//! Where in a root skills are: a place enters; folders with a `SKILL.md` leave, with what a look at each file says of it. No file
+//! is opened here. Links may lead anywhere below the root, those of a skill's other files anywhere below the skill, and nowhere
+//! else; each real folder is seen once.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, FileType, Metadata};
@@ -7,15 +8,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::root::{SkillRoot, SkillSource};
+use super::root::{Place, SkillRoot, SkillSource};
+use super::skill::{MAX_FILE_BYTES, MAX_FILES_BYTES};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::discover::unsafe_to_trust;
 
 /// Names of a skill's file, the first one first; the second is what some clients write.
 const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 
-/// How deep below a root a skill's folder may lie: five folders that group, and its own.
-const MAX_DEPTH: usize = 6;
+/// How deep below a root a skill's folder may lie: six folders that group, and its own.
+const MAX_DEPTH: usize = 7;
 
 /// Skills of one root.
 const MAX_SKILLS: usize = 300;
@@ -36,6 +38,8 @@ const LONGEST_STEP: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Walked {
     pub(super) source: SkillSource,
+    /// The real folder that nothing leads out of.
+    pub(super) boundary: PathBuf,
     /// As it is reached from the root, for people.
     pub(super) folder: PathBuf,
     /// `SKILL.md`.
@@ -48,6 +52,8 @@ pub(super) struct Walked {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub(super) path: PathBuf,
+    /// Without any link.
+    pub(super) real: PathBuf,
     pub(super) bytes: u64,
     /// Its number, where files have one.
     number: u64,
@@ -57,7 +63,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    fn new(path: PathBuf, metadata: &Metadata) -> Self {
+    fn new(path: PathBuf, real: PathBuf, metadata: &Metadata) -> Self {
         let (bytes, modified) = (metadata.len(), metadata.modified().ok());
         #[cfg(unix)]
         let (number, changed) = {
@@ -71,11 +77,17 @@ impl Seen {
         };
         #[cfg(not(unix))]
         let (number, changed) = (0, modified);
-        Self { path, bytes, number, modified, changed }
+        Self { path, real, bytes, number, modified, changed }
     }
 }
 
 impl Walked {
+    /// What is read of it, in bytes; files that are too large are not.
+    pub(super) fn bytes(&self) -> u64 {
+        let sizes = self.files.iter().map(|(_, seen)| seen.bytes).filter(|bytes| *bytes <= MAX_FILE_BYTES);
+        sizes.sum::<u64>().min(MAX_FILES_BYTES) + self.main.bytes.min(MAX_FILE_BYTES)
+    }
+
     /// Whether a change after `now` would show in what is seen: times of files go on in steps, within which there may be two.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
         let mut seen = std::iter::once(&self.main).chain(self.files.iter().map(|(_, seen)| seen));
@@ -87,36 +99,24 @@ impl Walked {
 }
 
 /// Walks one root. What cannot be read, and what is over a limit, is told.
-pub(super) fn walk(root: &SkillRoot, findings: &mut Vec<Diagnostic>) -> Vec<Walked> {
+pub(super) fn walk(place: &Place, findings: &mut Vec<Diagnostic>) -> Vec<Walked> {
+    let root = &place.root;
     let found = |code, message: String, hint: &str| {
         Diagnostic::new(code, &root.source, message, hint).at(Location::path(&root.path))
     };
-    let real = match root.path.canonicalize() {
-        Ok(real) => real,
-        // Most roots are places where skills may be.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
-        Err(error) => {
-            let message = format!("its folder of skills cannot be read: {error}");
-            findings.push(found(Code::SkillRootUnreadable, message, "make it readable, or take it away"));
+    let Real { root: real, boundary } = match Real::of(place) {
+        Ok(Some(real)) => real,
+        Ok(None) => return Vec::new(),
+        Err(Refused { code, problem, hint }) => {
+            findings.push(found(code, format!("its folder of skills {problem}"), hint));
             return Vec::new();
         }
     };
-    let is_workspace = matches!(root.source, SkillSource::Workspace | SkillSource::WorkspaceAgents);
-    if let Some(cause) =
-        fs::metadata(&real).ok().filter(|_| !is_workspace).and_then(|seen| unsafe_to_trust(&seen))
-    {
-        let message = format!("its folder of skills {cause}");
-        findings.push(found(
-            Code::SkillRootUnreadable,
-            message,
-            "make it this user's own: `chown`, `chmod o-w`",
-        ));
-        return Vec::new();
-    }
     let (skills, seen) = (Vec::new(), BTreeSet::new());
-    let mut walk = Walk { root, real: real.clone(), skills, seen, entries: 0, findings };
+    let mut walk =
+        Walk { root, real: real.clone(), boundary, skills, seen, entries: 0, is_deeper: false, findings };
     walk.folder(&root.path, &real, 0);
-    let Walk { mut skills, entries, .. } = walk;
+    let Walk { mut skills, entries, is_deeper, .. } = walk;
     if skills.len() > MAX_SKILLS || entries > MAX_ENTRIES {
         skills.truncate(MAX_SKILLS);
         let message = format!(
@@ -124,16 +124,68 @@ pub(super) fn walk(root: &SkillRoot, findings: &mut Vec<Diagnostic>) -> Vec<Walk
         );
         findings.push(found(Code::SkillsTooMany, message, "put skills that nobody needs elsewhere"));
     }
+    if is_deeper {
+        let message = format!(
+            "its folder of skills has folders more than {MAX_DEPTH} deep, in which no skill is looked for"
+        );
+        findings.push(found(Code::SkillsTooMany, message, "put skills higher up"));
+    }
     skills
+}
+
+/// Where a root really is, and what nothing may lead out of.
+struct Real {
+    root: PathBuf,
+    boundary: PathBuf,
+}
+
+/// Why a root is not looked at.
+struct Refused {
+    code: Code,
+    problem: String,
+    hint: &'static str,
+}
+
+impl Real {
+    /// `None` if there is no such folder, and need not be.
+    fn of(place: &Place) -> Result<Option<Self>, Refused> {
+        let Place { root, within } = place;
+        // Most roots are places where skills may be; what a manifest names is to be there.
+        let may_be_gone = !matches!(root.source, SkillSource::Plugin(_));
+        let real = match root.path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && may_be_gone => return Ok(None),
+            Err(error) => {
+                let (problem, hint) =
+                    (format!("cannot be read: {error}"), "make it readable, or take it away");
+                return Err(Refused { code: Code::SkillRootUnreadable, problem, hint });
+            }
+        };
+        let boundary = within.as_ref().map_or_else(|| Ok(real.clone()), |within| within.canonicalize());
+        let Some(boundary) = boundary.ok().filter(|boundary| real.starts_with(boundary)) else {
+            let problem = "is a link out of where it belongs, and is not followed".to_owned();
+            return Err(Refused { code: Code::SkillLinkRefused, problem, hint: "copy it there" });
+        };
+        let is_workspace = matches!(root.source, SkillSource::Workspace | SkillSource::WorkspaceAgents);
+        let seen = fs::metadata(&real).ok().filter(|_| !is_workspace);
+        if let Some(problem) = seen.and_then(|seen| unsafe_to_trust(&seen)) {
+            let hint = "make it this user's own: `chown`, `chmod o-w`";
+            return Err(Refused { code: Code::SkillRootUnreadable, problem, hint });
+        }
+        Ok(Some(Self { root: real, boundary }))
+    }
 }
 
 struct Walk<'a> {
     root: &'a SkillRoot,
     real: PathBuf,
+    boundary: PathBuf,
     skills: Vec<Walked>,
     /// Real folders that were looked at.
     seen: BTreeSet<PathBuf>,
     entries: usize,
+    /// Whether there are folders below those that are looked at.
+    is_deeper: bool,
     findings: &'a mut Vec<Diagnostic>,
 }
 
@@ -144,6 +196,7 @@ impl Walk<'_> {
 
     /// A folder that may be a skill, or group some. `real` is where it really is.
     fn folder(&mut self, folder: &Path, real: &Path, depth: usize) {
+        self.is_deeper |= depth > MAX_DEPTH;
         if depth > MAX_DEPTH || self.is_full() || !self.seen.insert(real.to_owned()) {
             return;
         }
@@ -157,7 +210,7 @@ impl Walk<'_> {
             let below = folder.join(&entry.name);
             if !is_passed_over
                 && entry.is_folder(&below)
-                && let Some(real) = self.inside(&below, real, &entry)
+                && let Some(real) = self.inside(&below, real, &entry, None)
             {
                 self.folder(&below, &real, depth + 1);
             }
@@ -167,10 +220,10 @@ impl Walk<'_> {
     fn skill(&mut self, folder: &Path, real: &Path, name: &str, entries: &[Entry]) {
         let path = folder.join(name);
         let entry = entries.iter().find(|entry| entry.name == name);
-        let is_inside = entry.is_some_and(|entry| self.inside(&path, real, entry).is_some());
-        let seen = fs::metadata(&path).ok().filter(|metadata| is_inside && metadata.is_file());
+        let main = entry.and_then(|entry| self.inside(&path, real, entry, None));
+        let seen = main.and_then(|real| Some((fs::metadata(&path).ok()?, real)));
         let subject = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(metadata) = seen else {
+        let Some((metadata, main)) = seen.filter(|(metadata, _)| metadata.is_file()) else {
             let message = "its `SKILL.md` is no regular file inside its root".to_owned();
             let finding = Diagnostic::new(Code::SkillInvalid, subject, message, "make it a file of its own");
             self.findings.push(finding.at(Location::path(path)));
@@ -188,8 +241,9 @@ impl Walk<'_> {
                 Diagnostic::new(Code::SkillFileLeftOut, subject, message, "keep what the skill needs");
             self.findings.push(finding.at(Location::path(folder)));
         }
-        let main = Seen::new(path, &metadata);
-        self.skills.push(Walked { source: self.root.source.clone(), folder: folder.to_owned(), main, files });
+        let (source, boundary) = (self.root.source.clone(), self.boundary.clone());
+        let main = Seen::new(path, main, &metadata);
+        self.skills.push(Walked { source, boundary, folder: folder.to_owned(), main, files });
     }
 
     /// Other files of the skill at `base`, which is said and real; whether that is all of them.
@@ -200,7 +254,7 @@ impl Walk<'_> {
         entries: &[Entry],
         files: &mut Vec<(String, Seen)>,
     ) -> bool {
-        let mut is_whole = true;
+        let (mut is_whole, mut seen) = (true, BTreeSet::from([base.1.to_owned()]));
         let mut folders = vec![(String::new(), base.1.to_owned(), entries.to_vec(), 0)];
         while let Some((prefix, real, entries, depth)) = folders.pop() {
             for entry in entries {
@@ -209,11 +263,13 @@ impl Walk<'_> {
                 if entry.name.starts_with('.') || below == main || files.len() > MAX_FILES {
                     continue;
                 }
-                let Some(real) = self.inside(&path, &real, &entry) else { continue };
+                let Some(real) = self.inside(&path, &real, &entry, Some(base.1)) else { continue };
                 match fs::metadata(&path) {
-                    Ok(metadata) if metadata.is_file() => files.push((below, Seen::new(path, &metadata))),
+                    Ok(metadata) if metadata.is_file() => {
+                        files.push((below, Seen::new(path, real, &metadata)));
+                    }
                     Ok(metadata) if metadata.is_dir() && depth == MAX_FILE_DEPTH => is_whole = false,
-                    Ok(metadata) if metadata.is_dir() && self.seen.insert(real.clone()) => {
+                    Ok(metadata) if metadata.is_dir() && seen.insert(real.clone()) => {
                         let entries = self.list(&path);
                         folders.push((format!("{below}/"), real, entries, depth + 1));
                     }
@@ -224,16 +280,18 @@ impl Walk<'_> {
         is_whole
     }
 
-    /// The real path of an entry of a folder whose real path is known, if that is below the root. Only a link can lead out.
-    fn inside(&mut self, path: &Path, folder: &Path, entry: &Entry) -> Option<PathBuf> {
+    /// The real path of an entry of a folder whose real path is known, if that is below the root, or below the skill that it
+    /// belongs to: another skill's files are not this one's. Only a link can lead out.
+    fn inside(&mut self, path: &Path, folder: &Path, entry: &Entry, skill: Option<&Path>) -> Option<PathBuf> {
         if !entry.kind.is_symlink() {
             return Some(folder.join(&entry.name));
         }
         let real = path.canonicalize().ok()?;
-        if real.starts_with(&self.real) {
+        if real.starts_with(skill.unwrap_or(&self.real)) {
             return Some(real);
         }
-        let message = format!("`{}` is a link out of its folder of skills, and is not followed", entry.name);
+        let whose = if skill.is_some() { "skill" } else { "folder of skills" };
+        let message = format!("`{}` is a link out of its {whose}, and is not followed", entry.name);
         let finding = Diagnostic::new(Code::SkillLinkRefused, &self.root.source, message, "copy it there");
         self.findings.push(finding.at(Location::path(path)));
         None
@@ -299,7 +357,8 @@ mod tests {
 
     fn look(root: &Path) -> (Vec<String>, Vec<String>) {
         let mut findings = Vec::new();
-        let skills = walk(&SkillRoot { source: SkillSource::Extra, path: root.to_owned() }, &mut findings);
+        let root_of = SkillRoot { source: SkillSource::Extra, path: root.to_owned() };
+        let skills = walk(&Place { root: root_of, within: None }, &mut findings);
         let shown = |skill: &Walked| skill.folder.strip_prefix(root).unwrap().display().to_string();
         (skills.iter().map(shown).collect(), findings.iter().map(|finding| finding.message.clone()).collect())
     }
@@ -314,13 +373,16 @@ mod tests {
             "group/c/SKILL.md",
             "1/2/3/4/5/six/SKILL.md",
             "1/2/3/4/5/6/seven/SKILL.md",
+            "1/2/3/4/5/6/7/eight/SKILL.md",
             ".hidden/SKILL.md",
             "node_modules/d/SKILL.md",
             "no/README.md",
         ] {
             write(root.path(), path);
         }
-        assert_eq!(look(root.path()).0, ["1/2/3/4/5/six", "a", "b", "group/c"]);
+        let (skills, findings) = look(root.path());
+        assert_eq!(skills, ["1/2/3/4/5/6/seven", "1/2/3/4/5/six", "a", "b", "group/c"]);
+        assert!(findings.len() == 1 && findings[0].contains("more than 7 deep"), "{findings:?}");
         assert_eq!(look(&root.path().join("nowhere")).0, [""; 0]);
         assert_eq!(look(&root.path().join("a")).0, [""], "a root may be one skill");
     }
