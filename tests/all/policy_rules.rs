@@ -108,7 +108,7 @@ fn every_rule_is_named_and_none_in_vain() {
     lay_out(folder.path());
     let document = tools(folder.path());
     let removed = document["removed"].as_array().unwrap();
-    assert_eq!((document["tools"].as_array().unwrap().len(), removed.len()), (1, 10), "{document:#}");
+    assert_eq!((document["tools"].as_array().unwrap().len(), removed.len()), (1, 11), "{document:#}");
     let (mut layers, mut checked) = (BTreeSet::new(), 0);
     for removal in removed {
         let name = removal["name"].as_str().unwrap();

@@ -162,8 +162,8 @@ async fn every_gate_that_is_shut_is_told() {
             "it is for windows, and this is linux",
             "the program `cargo` is not there",
             "none of the programs `rg`, `ag` is there",
-            "the variable `TOKEN` is not set",
-            "the configuration's `tools.deny` is not set",
+            "the variable `TOKEN` is not set, or empty",
+            "the configuration's `tools.deny` is not set, or empty or false",
         ]
     );
     let narrow = host.assemble(RunContext::new("narrow")).await;

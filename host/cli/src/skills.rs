@@ -53,6 +53,11 @@ pub(crate) async fn run(command: &SkillsCommand, setup: &Setup) -> Result<ExitCo
     let skills = surface.skills().ok_or_else(|| Failure::host("this host has no skills".to_owned()))?;
     if let Some(name) = &command.name {
         let Some(listed) = skills.listed().iter().find(|one| one.skill.name().as_str() == name) else {
+            let broken =
+                |finding: &&Diagnostic| finding.severity() == Severity::Error && finding.subject == *name;
+            if let Some(finding) = skills.diagnostics().iter().find(broken) {
+                return Err(Failure::usage(format!("`{name}` is no skill: {}", finding.message)));
+            }
             let names = skills.listed().iter().map(|one| one.skill.name().as_str());
             let meant = text::suggest(name, names)
                 .map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
@@ -109,19 +114,12 @@ fn show(document: &Document<'_>) -> std::io::Result<()> {
         page::table(&mut output, ["NOT ELIGIBLE", "SOURCE", "REASON"], &rows)?;
     }
     if !document.shadowed.is_empty() {
-        let rows: Vec<[String; 3]> = document
-            .shadowed
-            .iter()
-            .map(|one| {
-                [
-                    one.name.to_string(),
-                    one.source.to_string(),
-                    text::single_line(&one.by.display().to_string()).into_owned(),
-                ]
-            })
-            .collect();
+        let path = |path: &Path| text::single_line(&path.display().to_string()).into_owned();
+        let row =
+            |one: &Shadowed| [one.name.to_string(), one.source.to_string(), path(&one.path), path(&one.by)];
+        let rows: Vec<[String; 4]> = document.shadowed.iter().map(row).collect();
         writeln!(output)?;
-        page::table(&mut output, ["SHADOWED", "SOURCE", "BY"], &rows)?;
+        page::table(&mut output, ["SHADOWED", "SOURCE", "PATH", "BY"], &rows)?;
     }
     for finding in document.diagnostics {
         writeln!(output)?;

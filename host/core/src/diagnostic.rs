@@ -117,6 +117,8 @@ codes! {
     SkillFolderDiffers = "skill-folder-differs", Warning;
     /// A file of a skill is too large to be kept.
     SkillFileLeftOut = "skill-file-left-out", Warning;
+    /// Something looks like a skill, or like a part of one, and is passed over.
+    SkillPassedOver = "skill-passed-over", Warning;
     /// A list of allowed tools says something that is not held as it is written.
     SkillToolsUnclear = "skill-tools-unclear", Warning;
     /// None of the tools that a skill allows is there, so that it permits nothing.

@@ -20,6 +20,7 @@ mod node;
 mod read;
 mod requirements;
 mod root;
+mod seen;
 mod skill;
 mod snapshot;
 mod walk;

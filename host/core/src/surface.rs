@@ -35,7 +35,7 @@ use crate::plugin::{Bound, Plugin};
 use crate::policy::{Capture, CapturedTool, MAX_LINEAGE, Words};
 use crate::run::RunContext;
 use crate::search::{Control, Index};
-use crate::skills::{Skill, SkillRead, SkillSnapshot};
+use crate::skills::{AllowedTools, Skill, SkillRead, SkillSnapshot};
 use crate::tool::Tool;
 
 pub use plan::LoadReason;
@@ -244,19 +244,29 @@ impl Surface {
     #[must_use]
     pub fn activate(&self, skill: &Skill) -> Self {
         let Some(allowed) = skill.allowed_tools() else { return self.clone() };
-        // Tools only: a word that is no tool's name would be a plugin's id, with all its tools.
-        let is_known = |name: &&ToolName| self.0.snapshot.candidates.iter().any(|one| one.name == **name);
-        let names = allowed.names();
-        let entries = names.iter().filter(is_known).filter_map(|name| PolicyEntry::parse(name.as_str()).ok());
-        let entries: Vec<PolicyEntry> = entries.collect();
-        let narrowed = self.narrow(&format!("the skill `{}`", skill.name()), &entries);
-        if allowed.is_empty() || !entries.is_empty() {
+        let by = format!("the skill `{}`", skill.name());
+        let narrowed = self.narrow(&by, &self.entries_of(allowed));
+        if !self.leaves_none(skill) {
             return narrowed;
         }
         let message = "`allowed-tools` names no tool that there is, so that the skill leaves none".to_owned();
         let hint = "write the names of tools as `airlock tools` has them";
         let finding = Diagnostic::new(Code::SkillToolsUnknown, skill.name(), message, hint);
         narrowed.with_finding(finding.at(Location::path(skill.path())))
+    }
+
+    /// A skill's list as entries. Tools only: a word that is no tool's name would be a plugin's id, with all its tools.
+    fn entries_of(&self, allowed: &AllowedTools) -> Vec<PolicyEntry> {
+        let is_known = |name: &&ToolName| self.0.snapshot.candidates.iter().any(|one| one.name == **name);
+        let names = allowed.names();
+        names.iter().filter(is_known).filter_map(|name| PolicyEntry::parse(name.as_str()).ok()).collect()
+    }
+
+    /// Whether a skill allows tools and nothing has any of them.
+    pub(crate) fn leaves_none(&self, skill: &Skill) -> bool {
+        skill
+            .allowed_tools()
+            .is_some_and(|allowed| !allowed.is_empty() && self.entries_of(allowed).is_empty())
     }
 
     /// Which plugins were loaded for this run, and every reason.

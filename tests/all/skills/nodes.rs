@@ -82,7 +82,7 @@ async fn what_they_need_is_asked_of_their_own_machine() {
     let _mac = host.connect(&node("mac").surroundings(Mac).skill(skill("archive", gates))).unwrap();
     let skills = host.skills(&RunContext::new("writer")).unwrap();
     let archive = &skills.listed()[0];
-    assert_eq!(archive.shut_gates, ["the variable `HOME` is not set"]);
+    assert_eq!(archive.shut_gates, ["the variable `HOME` is not set, or empty"]);
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_bad_file_of_a_node_hides_no_other_and_all_is_bounded() {
         .skill(skill("good", ""))
         .skill(skill("good", "license: MIT"))
         .skill(skill("runs", dispatch))
-        .skill(vec![0xff, 0xfe, 0, 0])
+        .skill(vec![0xff, 0xfe, b'-', 0])
         .skill(padded("most", 64 * 1024))
         .skill(padded("more", 64 * 1024 + 1));
     let connection = host.connect(&ci).unwrap();

@@ -229,3 +229,107 @@ async fn skills_that_a_prompt_has_no_room_for_are_named_to_both() {
     let mounted = skills.catalogue_in("/skills/");
     assert!(mounted.contains("<location>/skills/s010/SKILL.md</location>"), "{mounted}");
 }
+
+#[tokio::test]
+async fn whatever_is_passed_over_is_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    simple(folder.path(), "good");
+    let nested = simple(&folder.path().join("good"), "within");
+    fs::create_dir(folder.path().join("other")).unwrap();
+    fs::rename(simple(folder.path(), "cased"), folder.path().join("other/Skill.md")).unwrap();
+    fs::create_dir(folder.path().join(std::ffi::OsStr::from_bytes(b"x\xff"))).unwrap();
+    let deep = folder.path().join("1/2/3/4/5/6/7");
+    simple(&deep, "too-deep");
+    simple(&folder.path().join("1/2/3/4/5/6"), "deep-enough");
+    let missing = format!("[skills]\nextra-dirs = [\"{}\"]", folder.path().join("nowhere").display());
+    let config = Config::from_toml(missing.as_bytes(), "airlock.toml".as_ref()).unwrap();
+    let host = builder([managed(folder.path())]).config(config).build().await.unwrap();
+    let skills = host.skills(&RunContext::new("writer")).unwrap();
+    assert_eq!(names(&skills), ["deep-enough", "good"]);
+    let said = said(&skills);
+    for expected in [
+        "`within/SKILL.md` lies in the skill, and is no skill of its own",
+        "`Skill.md` is not `SKILL.md`",
+        "a name that is no Unicode",
+        "more than 7 deep",
+        "extra: its folder of skills cannot be read",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert!(nested.exists());
+}
+
+#[tokio::test]
+async fn one_skill_s_crowd_takes_no_room_from_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let crowded = simple(folder.path(), "aaa").with_file_name("files");
+    fs::create_dir(&crowded).unwrap();
+    for number in 0..3_000 {
+        fs::write(crowded.join(number.to_string()), "").unwrap();
+    }
+    for number in 0..310 {
+        simple(folder.path(), &format!("s{number:03}"));
+    }
+    let host = builder([managed(folder.path())]).build().await.unwrap();
+    let skills = host.skills(&RunContext::new("writer")).unwrap();
+    assert_eq!(skills.skills().count(), 300);
+    let said = said(&skills);
+    assert!(said.contains("aaa: beside `SKILL.md` it has more than 64 files"), "{said}");
+    assert!(said.contains("311 skills, the limit is 300; left out: s299, s300"), "{said}");
+}
+
+#[tokio::test]
+async fn what_others_can_write_is_not_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let [good, file, place, beside] =
+        ["good", "file", "place", "beside"].map(|name| simple(folder.path(), name));
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    open(&file);
+    open(place.parent().unwrap());
+    let other = beside.with_file_name("other.md");
+    fs::write(&other, "x").unwrap();
+    open(&other);
+    let host = builder([managed(folder.path())]).build().await.unwrap();
+    let skills = host.skills(&RunContext::new("writer")).unwrap();
+    assert_eq!(names(&skills), ["beside", "good"], "{}", good.display());
+    assert!(skills.skill("beside").unwrap().files().is_empty());
+    assert_eq!(skills.diagnostics().len(), 3, "{}", said(&skills));
+}
+
+#[tokio::test]
+async fn one_folder_under_two_names_does_not_shadow_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    simple(&folder.path().join("a"), "tidy");
+    symlink("a", folder.path().join("b")).unwrap();
+    let again = folder.path().join("a/../a");
+    let host =
+        builder([managed(&folder.path().join("a")), managed(&again), managed(&folder.path().join("b"))]);
+    let skills = host.build().await.unwrap().skills(&RunContext::new("writer")).unwrap();
+    assert_eq!((names(&skills), skills.shadowed().len()), (vec!["tidy".to_owned()], 0));
+    // A link beside what it leads to is not the skill's place.
+    symlink("tidy", folder.path().join("a/aaa")).unwrap();
+    let host = builder([managed(&folder.path().join("a"))]).build().await.unwrap();
+    let skills = host.skills(&RunContext::new("writer")).unwrap();
+    assert!(skills.skill("tidy").unwrap().path().ends_with("a/tidy/SKILL.md"));
+    assert!(skills.diagnostics().is_empty(), "{}", said(&skills));
+}
+
+#[tokio::test]
+async fn a_folder_that_is_no_skill_is_explained_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "bad", "description: x\nmetadata:\n  airlock: 5", "");
+    write(folder.path(), "lost", "description: x\nallowed-tools: ['zorp yarp']", "");
+    let host = builder([managed(folder.path())]).build().await.unwrap();
+    let explain = async |name: &str| host.explain(name, RunContext::new("writer")).await;
+    let bad = explain("bad").await;
+    assert_eq!(bad.stopped_at, Some(airlock_core::State::Discovered), "{bad:?}");
+    assert!(
+        bad.reason.as_deref().unwrap().contains("a mapping of gates")
+            || bad.reason.as_deref().unwrap().contains("map")
+    );
+    let lost = explain("LOST").await;
+    assert_eq!((lost.subject.as_str(), lost.stopped_at), ("lost", Some(airlock_core::State::Executed)));
+    assert!(lost.reason.unwrap().contains("leaves none"));
+}

@@ -2,19 +2,27 @@
 //! does not have.
 
 use super::{Explanation, State, Stop, SubjectKind, answer};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::id::ToolName;
-use crate::skills::{ListedSkill, tools_named};
+use crate::skills::{ListedSkill, SkillName, SkillSnapshot, tools_named};
 use crate::surface::Surface;
 
 /// The answer about a skill of that name; `None` if there is none.
 pub(super) fn explain_skill(name: &str, surface: &Surface) -> Option<Explanation> {
     let skills = surface.skills()?;
-    let ListedSkill { skill, shut_gates } =
-        skills.listed().iter().find(|one| one.skill.name().as_str() == name)?;
+    let named = SkillName::parse(&name.to_lowercase()).ok();
+    let listed = skills.listed().iter().find(|one| Some(one.skill.name()) == named.as_ref());
+    let Some(ListedSkill { skill, shut_gates }) = listed else { return broken(name, skills) };
+    let name = skill.name().as_str();
     let missing = missing(surface, &tools_named(skill, |tool| is_tool(surface, tool)));
     let stop = if !shut_gates.is_empty() {
         let fix = "meet what it needs, or take the gate away".to_owned();
         Some(Stop { at: State::Exposed, reason: shut_gates.join("; "), rules: Vec::new(), fix })
+    } else if surface.leaves_none(skill) {
+        let reason =
+            "none of the tools that its `allowed-tools` names is there, so that it leaves none".to_owned();
+        let fix = "write the names of tools as `airlock tools` has them".to_owned();
+        Some(Stop { at: State::Executed, reason, rules: Vec::new(), fix })
     } else if !missing.is_empty() {
         let reason = format!("the skill speaks of {}", missing.join("; and of "));
         let fix = "allow the tools that it needs, or change what it says; a skill adds none".to_owned();
@@ -45,6 +53,18 @@ pub(super) fn explain_skill(name: &str, surface: &Surface) -> Option<Explanation
         }
         State::Executed => "the run has every tool that it speaks of".to_owned(),
     }))
+}
+
+/// The answer about a folder of that name which is no skill.
+fn broken(name: &str, skills: &SkillSnapshot) -> Option<Explanation> {
+    let is_about = |finding: &&Diagnostic| {
+        matches!(finding.code, Code::SkillInvalid | Code::NodeSkillRefused) && finding.subject == name
+    };
+    let finding = skills.diagnostics().iter().find(is_about)?;
+    let stop = Stop::by(State::Discovered, finding);
+    let place =
+        finding.location.as_ref().map_or_else(|| name.to_owned(), |place| place.path.display().to_string());
+    Some(answer(name.to_owned(), SubjectKind::Skill, Some(stop), |_| format!("there is {place}")))
 }
 
 /// Whether anything here is, or was, a tool of that name.

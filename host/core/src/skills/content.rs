@@ -62,7 +62,12 @@ impl Content {
     pub(super) fn settle(roots: &[Arc<Files>], nodes: Connected) -> Self {
         let (mut by_name, mut shadowed) = (BTreeMap::<SkillName, Arc<Skill>>::new(), Vec::new());
         let mut findings = Vec::new();
-        for files in roots {
+        for (place, files) in roots.iter().enumerate() {
+            // One folder under two names is not stronger than itself.
+            let is_again = |later: &Arc<Files>| files.real.is_some() && later.real == files.real;
+            if roots.iter().skip(place + 1).any(is_again) {
+                continue;
+            }
             findings.extend_from_slice(&files.findings);
             let mut skills: Vec<&Arc<Skill>> = Vec::new();
             for read in &files.read {

@@ -114,14 +114,15 @@ impl<'a> Gates<'a> {
             shut.push(format!("none of the programs {} is there", quoted(any)));
         }
         let is_given = |variable: &String| {
-            gives_variables(skill, self.run) && entry.is_some_and(|entry| entry.env.contains_key(variable))
+            gives_variables(skill, self.run)
+                && entry.is_some_and(|entry| entry.env.get(variable).is_some_and(|value| !value.is_empty()))
         };
         for variable in needs.env.iter().filter(|name| !is_given(name) && !surroundings.has_variable(name)) {
-            shut.push(format!("the variable `{variable}` is not set"));
+            shut.push(format!("the variable `{variable}` is not set, or empty"));
         }
         let written = || self.written.get_or_init(|| self.config.written());
         for key in needs.config.iter().filter(|key| !is_set(written(), key)) {
-            shut.push(format!("the configuration's `{key}` is not set"));
+            shut.push(format!("the configuration's `{key}` is not set, or empty or false"));
         }
         shut
     }

@@ -2,12 +2,14 @@
 //! it was.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::root::Place;
+use super::seen::Walked;
 use super::skill::{Reading, Skill};
-use super::walk::{Walked, walk};
+use super::walk::walk;
 use crate::diagnostic::{Code, Diagnostic, Location};
 
 /// How long a look is good for: nobody notices a quarter of a second.
@@ -39,6 +41,8 @@ pub(super) struct Folder(Mutex<Option<(Now, Arc<Files>)>>);
 pub(super) struct Files {
     /// Counts the different ones of a root.
     pub(super) number: u64,
+    /// Where the root really is, if it is anywhere.
+    pub(super) real: Option<PathBuf>,
     pub(super) read: Vec<Read>,
     /// What the walk alone found.
     pub(super) findings: Vec<Diagnostic>,
@@ -70,10 +74,12 @@ impl Files {
     /// Looks at a root, and reads what is not as it was.
     fn look(place: &Place, before: Option<&Arc<Self>>, wall: SystemTime) -> Arc<Self> {
         let mut findings = Vec::new();
-        let walked = within_budget(place, walk(place, &mut findings), &mut findings);
+        let (real, walked) = walk(place, &mut findings);
+        let walked = within_budget(place, walked, &mut findings);
         let settled = before.iter().flat_map(|before| &before.read).filter(|read| read.is_settled);
         let known: HashMap<&Walked, &Read> = settled.map(|read| (&read.walked, read)).collect();
         if let Some(before) = before
+            && before.real == real
             && before.findings == findings
             && before.read.len() == walked.len()
             && walked.iter().all(|walked| known.contains_key(walked))
@@ -85,7 +91,7 @@ impl Files {
             None => Read::new(walked, wall),
         });
         let number = before.map_or(0, |before| before.number) + 1;
-        Arc::new(Self { number, read: read.collect(), findings })
+        Arc::new(Self { number, real, read: read.collect(), findings })
     }
 }
 
@@ -149,7 +155,8 @@ mod tests {
         for (is_settled, said) in [(false, "new"), (true, "old")] {
             // As if the change had left nothing that a look sees.
             let read = Read { walked: now.read[0].walked.clone(), is_settled, ..old.read[0].clone() };
-            let before = Arc::new(Files { number: 1, read: vec![read], findings: Vec::new() });
+            let real = now.real.clone();
+            let before = Arc::new(Files { number: 1, real, read: vec![read], findings: Vec::new() });
             let after = Files::look(&place(&folder), Some(&before), SystemTime::now());
             assert_eq!(after.read[0].skill.as_ref().unwrap().description(), said);
             assert_eq!(Arc::ptr_eq(&before, &after), is_settled);
@@ -162,7 +169,7 @@ mod tests {
     fn what_could_not_be_read_is_read_again() {
         let folder = tempfile::tempdir().unwrap();
         write(&folder, "x");
-        let mut walked = walk(&place(&folder), &mut Vec::new());
+        let (_, mut walked) = walk(&place(&folder), &mut Vec::new());
         let gone = folder.path().canonicalize().unwrap().join("gone");
         walked[0].main.real = gone;
         let later = SystemTime::now() + Duration::from_secs(10);

@@ -20,6 +20,9 @@ const MAX_DESCRIPTION_CHARS: usize = 1_024;
 /// Longest note on compatibility, in characters; the specification's.
 const MAX_COMPATIBILITY_CHARS: usize = 500;
 
+/// Longest head, in bytes: all that the specification knows at its longest, and as much again of metadata.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+
 /// What a skill says of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FrontMatter {
@@ -81,6 +84,10 @@ fn yes() -> bool {
 pub(super) fn read(bytes: &[u8]) -> Result<(FrontMatter, String), Flaw> {
     let text = text(bytes)?;
     let (head, body) = split(&text)?;
+    if head.len() > MAX_HEAD_BYTES {
+        let message = format!("the head has {} bytes, the limit is {MAX_HEAD_BYTES}", head.len());
+        return Err(Flaw::new(message, (1, 1)));
+    }
     let written: Written = yaml::parse(head).map_err(|YamlError { message, line, column }| {
         let needs_quotes = message.starts_with("mapping values are not allowed");
         let quotes = if needs_quotes { "; a text with `: ` in it stands in quotes" } else { "" };
@@ -122,13 +129,19 @@ fn place_of_gates(head: &str) -> (u32, u32) {
 fn text(bytes: &[u8]) -> Result<String, Flaw> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // With a mark, or a first hyphen in two bytes.
+    if bytes.starts_with(b"\xff\xfe\0\0") || bytes.starts_with(b"\0\0\xfe\xff") {
+        return Err(Flaw::new("the file is UTF-32; save it as UTF-8", (1, 1)));
+    }
     if [b"\xff\xfe", b"\xfe\xff", b"-\0", b"\0-"].iter().any(|start| bytes.starts_with(*start)) {
         return Err(Flaw::new("the file is UTF-16; save it as UTF-8", (1, 1)));
     }
     let place = |at: usize| {
         let before = bytes.get(..at).unwrap_or_default();
-        let lines = before.iter().filter(|byte| **byte == b'\n').count();
-        let last = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        // The second of two line ends that are one is not counted.
+        let is_end =
+            |(at, byte): (usize, &u8)| *byte == b'\n' || *byte == b'\r' && before.get(at + 1) != Some(&b'\n');
+        let lines = before.iter().enumerate().filter(|end| is_end(*end)).count();
+        let last = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
         let columns = String::from_utf8_lossy(last).chars().count();
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
         (number(lines), number(columns))
@@ -238,6 +251,12 @@ mod tests {
         assert!(flaw.message.contains("not UTF-8"), "{flaw:?}");
         assert_eq!((flaw.line, flaw.column), (Some(10), Some(4)));
         assert!(read(&[PLAIN.as_bytes(), b"\0"].concat()).unwrap_err().message.contains("zero byte"));
+        let old = PLAIN.replace('\n', "\r").replace("rest", "re\0st");
+        assert_eq!(
+            (read(old.as_bytes()).unwrap_err().line, read(old.as_bytes()).unwrap_err().column),
+            (Some(9), Some(3))
+        );
+        assert!(read(b"\xff\xfe\0\0-\0\0\0").unwrap_err().message.contains("UTF-32"));
         assert!(read(b"\xef\xbb\xbf\xef\xbb\xbf---\n").unwrap_err().message.contains("does not begin"));
     }
 
@@ -254,6 +273,7 @@ mod tests {
             ("name: tidy\ndescription: x\nallowd-tools: Read", (4, 1)),
             ("name: Tidy\ndescription: x", (2, 7)),
             ("name: tidy\ndescription: ''", (3, 14)),
+            ("name: tidy\ndescription: x\n<<: {allowed-tools: a}\nallowed-tools: b", (4, 1)),
             ("name: tidy\ndescription: x\nmetadata:\n  airlock:\n    oss: linux", (6, 5)),
             ("name: tidy\ndescription: x\nmetadata:\n  airlock: 'oss: linux'", (5, 12)),
         ] {
@@ -261,6 +281,11 @@ mod tests {
             assert_eq!((flaw.line.unwrap(), flaw.column.unwrap()), place, "{head}: {flaw:?}");
         }
         assert_eq!(flaw("name: x").line, Some(1));
+        for (blanks, is_fine) in [(MAX_HEAD_BYTES, true), (MAX_HEAD_BYTES + 1, false)] {
+            let head = "name: tidy\ndescription: x\n";
+            let text = format!("---\n{head}{}---\n", "\n".repeat(blanks - head.len()));
+            assert_eq!(read(text.as_bytes()).is_ok(), is_fine, "{blanks}");
+        }
         assert!(flaw("---\nname: tidy\ndescription: x\n").message.contains("not closed"));
         assert!(flaw("---\nname: tidy\n---\n").message.contains("description"));
         for (chars, is_fine) in [(1_024, true), (1_025, false), (100_000, false)] {

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::{Map, Value};
 
 use crate::id::ToolName;
+use crate::text;
 
 /// Entries of one list: more than any skill needs.
 const MAX_ENTRIES: usize = 32;
+
+/// One entry, in characters: a path in the configuration with a long name in it.
+const MAX_ENTRY_CHARS: usize = 200;
 
 /// Gates of a skill, and how its command is run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,38 +33,46 @@ pub struct Requirements {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default, expecting = "a mapping of gates")]
 struct Own {
-    os: OneOrMany,
+    os: Option<OneOrMany>,
+    #[serde(deserialize_with = "mapping")]
     requires: OwnRequires,
     command_dispatch: Option<Dispatch>,
     command_tool: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default, expecting = "a mapping of gates")]
 struct OwnRequires {
     bins: Vec<String>,
-    any_bins: Vec<String>,
+    any_bins: Option<Vec<String>>,
     env: Vec<String>,
     config: Vec<String>,
 }
 
 /// OpenClaw's keys, of which Airlock reads the gates; the others are about things that it does not do.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "a mapping of gates")]
 struct Foreign {
-    os: OneOrMany,
+    os: Option<OneOrMany>,
+    #[serde(deserialize_with = "mapping")]
     requires: ForeignRequires,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "a mapping of gates")]
 struct ForeignRequires {
     bins: Vec<String>,
     any_bins: Vec<String>,
     env: Vec<String>,
     config: Vec<String>,
+}
+
+/// A mapping, and not a list in which the gates are by their places.
+fn mapping<'de, D: Deserializer<'de>, T: Default + DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
+    let members = Map::<String, Value>::deserialize(deserializer)?;
+    T::deserialize(Value::Object(members)).map_err(D::Error::custom)
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,13 +88,11 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl Default for OneOrMany {
-    fn default() -> Self {
-        Self::Many(Vec::new())
-    }
-}
-
 impl OneOrMany {
+    fn is_empty_list(&self) -> bool {
+        matches!(self, Self::Many(many) if many.is_empty())
+    }
+
     fn into_list(self) -> Vec<String> {
         match self {
             Self::One(one) => vec![one],
@@ -100,10 +111,23 @@ impl Requirements {
         let mut all = Self::default();
         if let Some(foreign) = section::<Foreign>(metadata, "openclaw")? {
             let ForeignRequires { bins, any_bins, env, config } = foreign.requires;
-            all.and(foreign.os.into_list(), OwnRequires { bins, any_bins, env, config })?;
+            let any_bins = Some(any_bins);
+            all.and(
+                foreign.os.map_or_else(Vec::new, OneOrMany::into_list),
+                OwnRequires { bins, any_bins, env, config },
+            )?;
         }
         if let Some(own) = section::<Own>(metadata, "airlock")? {
-            all.and(own.os.into_list(), own.requires)?;
+            let empty = [
+                ("os", own.os.as_ref().is_some_and(OneOrMany::is_empty_list)),
+                ("any-bins", own.requires.any_bins.as_deref() == Some(&[])),
+            ];
+            if let Some((name, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
+                return Err(format!(
+                    "`{name}` is an empty list, which nothing can meet: leave it out, or fill it"
+                ));
+            }
+            all.and(own.os.map_or_else(Vec::new, OneOrMany::into_list), own.requires)?;
             all.command_tool = command_tool(own.command_dispatch, own.command_tool)?;
         }
         Ok(all)
@@ -130,10 +154,16 @@ impl Requirements {
     /// Adds what one more section wants.
     fn and(&mut self, os: Vec<String>, requires: OwnRequires) -> Result<(), String> {
         let OwnRequires { bins, any_bins, env, config } = requires;
+        let any_bins = any_bins.unwrap_or_default();
         let lists =
             [("os", &os), ("bins", &bins), ("any-bins", &any_bins), ("env", &env), ("config", &config)];
         if let Some((name, list)) = lists.into_iter().find(|(_, list)| list.len() > MAX_ENTRIES) {
             return Err(format!("`{name}` has {} entries, the limit is {MAX_ENTRIES}", list.len()));
+        }
+        let is_long = |entry: &&String| entry.chars().count() > MAX_ENTRY_CHARS;
+        if let Some(entry) = lists.into_iter().flat_map(|(_, list)| list).find(is_long) {
+            let shown = text::shorten(entry, 40).into_owned();
+            return Err(format!("`{shown}` has more than {MAX_ENTRY_CHARS} characters"));
         }
         let os: Vec<String> = os.into_iter().map(system).collect();
         if self.os.is_empty() {
@@ -180,15 +210,16 @@ fn command_tool(dispatch: Option<Dispatch>, tool: Option<String>) -> Result<Opti
 }
 
 /// A section of the metadata: a mapping, or the same as a text of JSON, since the specification's values are texts.
-fn section<T: for<'de> Deserialize<'de>>(
+fn section<T: Default + DeserializeOwned>(
     metadata: &BTreeMap<String, Value>,
     name: &str,
 ) -> Result<Option<T>, String> {
     let Some(written) = metadata.get(name) else { return Ok(None) };
     let read = match written {
         Value::String(text) => super::yaml::parse(text).map_err(|error| error.message),
-        mapping => T::deserialize(mapping).map_err(|error| error.to_string()),
+        written => Ok(written.clone()),
     };
+    let read = read.and_then(|value: Value| mapping::<_, T>(value).map_err(|error| error.to_string()));
     read.map(Some).map_err(|problem| format!("`metadata.{name}`: {problem}"))
 }
 
@@ -232,8 +263,8 @@ mod tests {
         assert_eq!(both.any_bins, [vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]]);
         let none = read(&json!({ "openclaw": { "os": "linux" }, "airlock": { "os": "macos" } }));
         assert!(none.unwrap_err().contains("for none"));
-        let empty = read(&json!({ "airlock": { "requires": { "any-bins": [] } } }));
-        assert_eq!(empty, Ok(Requirements::default()));
+        let empty = read(&json!({ "openclaw": { "os": [], "requires": { "anyBins": [] } } }));
+        assert_eq!(empty, Ok(Requirements::default()), "there it means nothing");
     }
 
     #[test]
@@ -254,9 +285,22 @@ mod tests {
             json!({ "airlock": { "command-tool": "exec" } }),
             json!({ "airlock": { "command-dispatch": "shell", "command-tool": "exec" } }),
             json!({ "airlock": "not: [closed" }),
+            json!({ "airlock": "" }),
+            json!({ "airlock": "# os: [windows]" }),
+            json!({ "airlock": null }),
+            json!({ "airlock": [] }),
+            json!({ "airlock": ["linux"] }),
+            json!({ "airlock": 5 }),
+            json!({ "airlock": { "requires": [["git"]] } }),
+            json!({ "airlock": { "os": [] } }),
+            json!({ "airlock": { "requires": { "any-bins": [] } } }),
+            json!({ "airlock": { "requires": { "bins": ["a".repeat(201)] } } }),
+            json!({ "openclaw": [] }),
+            json!({ "openclaw": { "requires": [] } }),
             json!({ "openclaw": { "requires": { "bins": 7 } } }),
         ] {
-            assert!(read(&wrong).is_err(), "{wrong}");
+            let said = read(&wrong).unwrap_err();
+            assert!(!said.contains("struct") && !said.contains("Foreign"), "{said}");
         }
     }
 }

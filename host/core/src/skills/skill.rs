@@ -17,7 +17,7 @@ use super::name::SkillName;
 use super::node::{self, NodeName};
 use super::requirements::Requirements;
 use super::root::SkillSource;
-use super::walk::{Seen, Walked};
+use super::seen::{Seen, Walked};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::id::Digest;
 
@@ -216,7 +216,7 @@ impl Reading {
     fn files(&mut self, name: &SkillName, walked: &Walked) -> BTreeMap<String, Arc<[u8]>> {
         let (mut files, mut left) = (BTreeMap::new(), MAX_FILES_BYTES);
         for (below, seen) in &walked.files {
-            let read = if seen.bytes > left {
+            let read = if seen.bytes > left && seen.bytes <= MAX_FILE_BYTES {
                 Err(format!("would make its files more than {MAX_FILES_BYTES} bytes"))
             } else {
                 self.bounded(walked, seen)
@@ -229,7 +229,8 @@ impl Reading {
                 Err(problem) => {
                     let message =
                         format!("the file `{below}` of the skill `{name}` is left out: it {problem}");
-                    let hint = "make it smaller, or split it";
+                    let hint =
+                        if self.has_failed { "make it readable" } else { "make it smaller, or split it" };
                     let finding = Diagnostic::new(Code::SkillFileLeftOut, name, message, hint);
                     self.findings.push(finding.at(Location::path(&seen.path)));
                 }

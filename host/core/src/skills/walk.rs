@@ -1,17 +1,17 @@
 //! Where in a root skills are: a place enters; folders with a `SKILL.md` leave, with what a look at each file says of it. No file
 //! is opened here. Links may lead anywhere below the root, those of a skill's other files anywhere below the skill, and nowhere
-//! else; each real folder is seen once.
+//! else; each real folder is seen once. What is passed over is told.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::root::{Place, SkillRoot, SkillSource};
-use super::skill::{MAX_FILE_BYTES, MAX_FILES_BYTES};
+use super::seen::{Seen, Walked};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::discover::unsafe_to_trust;
+use crate::text;
 
 /// Names of a skill's file, the first one first; the second is what some clients write.
 const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
@@ -22,115 +22,60 @@ const MAX_DEPTH: usize = 7;
 /// Skills of one root.
 const MAX_SKILLS: usize = 300;
 
-/// Entries of one root that are looked at, files included: sixty for each skill.
+/// Entries of one root that are looked at beside those of skills: sixty for each skill.
 const MAX_ENTRIES: usize = 20_000;
 
 /// How deep below a skill's folder its other files may lie.
 const MAX_FILE_DEPTH: usize = 4;
 
 /// Other files of one skill.
-const MAX_FILES: usize = 64;
+pub(super) const MAX_FILES: usize = 64;
 
-/// The longest step in which a file system's times go on: two seconds on a FAT.
-const LONGEST_STEP: Duration = Duration::from_secs(2);
+/// Entries of one skill that are looked at: eight for each file.
+const MAX_SKILL_ENTRIES: usize = 8 * MAX_FILES;
 
-/// A skill's folder.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Walked {
-    pub(super) source: SkillSource,
-    /// The real folder that nothing leads out of.
-    pub(super) boundary: PathBuf,
-    /// As it is reached from the root, for people.
-    pub(super) folder: PathBuf,
-    /// `SKILL.md`.
-    pub(super) main: Seen,
-    /// Other files, by their paths below the folder with `/` between the parts.
-    pub(super) files: Vec<(String, Seen)>,
-}
+/// Findings about one root; people mend the first ones first.
+const MAX_FINDINGS: usize = 256;
 
-/// One file as it was seen: if it is the same the next time, it was not changed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Seen {
-    pub(super) path: PathBuf,
-    /// Without any link.
-    pub(super) real: PathBuf,
-    pub(super) bytes: u64,
-    /// Its number, where files have one.
-    number: u64,
-    modified: Option<SystemTime>,
-    /// When anything about it changed, which no program can set where systems keep it.
-    changed: Option<SystemTime>,
-}
+/// Names in one message, in characters.
+const MAX_NAMES_CHARS: usize = 600;
 
-impl Seen {
-    fn new(path: PathBuf, real: PathBuf, metadata: &Metadata) -> Self {
-        let (bytes, modified) = (metadata.len(), metadata.modified().ok());
-        #[cfg(unix)]
-        let (number, changed) = {
-            use std::os::unix::fs::MetadataExt as _;
-            let since = |seconds: i64, nanoseconds: i64| {
-                let whole = Duration::from_secs(u64::try_from(seconds).ok()?);
-                let part = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
-                SystemTime::UNIX_EPOCH.checked_add(whole)?.checked_add(part)
-            };
-            (metadata.ino(), since(metadata.ctime(), metadata.ctime_nsec()))
-        };
-        #[cfg(not(unix))]
-        let (number, changed) = (0, modified);
-        Self { path, real, bytes, number, modified, changed }
-    }
-}
-
-impl Walked {
-    /// What is read of it, in bytes; files that are too large are not.
-    pub(super) fn bytes(&self) -> u64 {
-        let sizes = self.files.iter().map(|(_, seen)| seen.bytes).filter(|bytes| *bytes <= MAX_FILE_BYTES);
-        sizes.sum::<u64>().min(MAX_FILES_BYTES) + self.main.bytes.min(MAX_FILE_BYTES)
-    }
-
-    /// Whether a change after `now` would show in what is seen: times of files go on in steps, within which there may be two.
-    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
-        let mut seen = std::iter::once(&self.main).chain(self.files.iter().map(|(_, seen)| seen));
-        seen.all(|seen| {
-            seen.changed
-                .is_some_and(|changed| now.duration_since(changed).is_ok_and(|age| age > LONGEST_STEP))
-        })
-    }
-}
-
-/// Walks one root. What cannot be read, and what is over a limit, is told.
-pub(super) fn walk(place: &Place, findings: &mut Vec<Diagnostic>) -> Vec<Walked> {
-    let root = &place.root;
-    let found = |code, message: String, hint: &str| {
-        Diagnostic::new(code, &root.source, message, hint).at(Location::path(&root.path))
-    };
-    let Real { root: real, boundary } = match Real::of(place) {
+/// Walks one root: where it really is, if it is anywhere, and its skills. What cannot be read, what is over a limit and what is
+/// passed over is told.
+pub(super) fn walk(place: &Place, findings: &mut Vec<Diagnostic>) -> (Option<PathBuf>, Vec<Walked>) {
+    let real = match Real::of(place) {
         Ok(Some(real)) => real,
-        Ok(None) => return Vec::new(),
+        Ok(None) => return (None, Vec::new()),
         Err(Refused { code, problem, hint }) => {
-            findings.push(found(code, format!("its folder of skills {problem}"), hint));
-            return Vec::new();
+            let message = format!("its folder of skills {problem}");
+            let finding = Diagnostic::new(code, &place.root.source, message, hint);
+            findings.push(finding.at(Location::path(&place.root.path)));
+            return (None, Vec::new());
         }
     };
-    let (skills, seen) = (Vec::new(), BTreeSet::new());
-    let mut walk =
-        Walk { root, real: real.clone(), boundary, skills, seen, entries: 0, is_deeper: false, findings };
-    walk.folder(&root.path, &real, 0);
-    let Walk { mut skills, entries, is_deeper, .. } = walk;
-    if skills.len() > MAX_SKILLS || entries > MAX_ENTRIES {
-        skills.truncate(MAX_SKILLS);
-        let message = format!(
-            "its folder of skills has more than {MAX_SKILLS} skills, or more than {MAX_ENTRIES} files; the rest is not looked at"
-        );
-        findings.push(found(Code::SkillsTooMany, message, "put skills that nobody needs elsewhere"));
+    let root = &place.root;
+    let (seen, over) = (BTreeSet::new(), Vec::new());
+    let mut walk = Walk {
+        root,
+        real,
+        skills: Vec::new(),
+        over,
+        seen,
+        entries: 0,
+        is_deeper: false,
+        findings: Vec::new(),
+    };
+    walk.folder(&root.path, &walk.real.root.clone(), 0);
+    walk.tell_limits();
+    let Walk { real, skills, findings: found, .. } = walk;
+    if found.len() > MAX_FINDINGS {
+        let message = format!("{} more findings about its folder of skills", found.len() - MAX_FINDINGS);
+        let more =
+            Diagnostic::new(Code::SkillsTooMany, &root.source, message, "mend those that are told first");
+        findings.push(more.at(Location::path(&root.path)));
     }
-    if is_deeper {
-        let message = format!(
-            "its folder of skills has folders more than {MAX_DEPTH} deep, in which no skill is looked for"
-        );
-        findings.push(found(Code::SkillsTooMany, message, "put skills higher up"));
-    }
-    skills
+    findings.extend(found.into_iter().take(MAX_FINDINGS));
+    (Some(real.root), skills)
 }
 
 /// Where a root really is, and what nothing may lead out of.
@@ -150,14 +95,14 @@ impl Real {
     /// `None` if there is no such folder, and need not be.
     fn of(place: &Place) -> Result<Option<Self>, Refused> {
         let Place { root, within } = place;
-        // Most roots are places where skills may be; what a manifest names is to be there.
-        let may_be_gone = !matches!(root.source, SkillSource::Plugin(_));
+        // Most roots are places where skills may be; what somebody names is to be there.
+        let may_be_gone = !matches!(root.source, SkillSource::Plugin(_) | SkillSource::Extra);
         let real = match root.path.canonicalize() {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound && may_be_gone => return Ok(None),
             Err(error) => {
-                let (problem, hint) =
-                    (format!("cannot be read: {error}"), "make it readable, or take it away");
+                let hint = "make it a folder that can be read, or take it away";
+                let problem = format!("cannot be read: {error}");
                 return Err(Refused { code: Code::SkillRootUnreadable, problem, hint });
             }
         };
@@ -166,9 +111,8 @@ impl Real {
             let problem = "is a link out of where it belongs, and is not followed".to_owned();
             return Err(Refused { code: Code::SkillLinkRefused, problem, hint: "copy it there" });
         };
-        let is_workspace = matches!(root.source, SkillSource::Workspace | SkillSource::WorkspaceAgents);
-        let seen = fs::metadata(&real).ok().filter(|_| !is_workspace);
-        if let Some(problem) = seen.and_then(|seen| unsafe_to_trust(&seen)) {
+        let seen = fs::metadata(&real).ok();
+        if let Some(problem) = seen.and_then(|seen| distrust(root, &seen)) {
             let hint = "make it this user's own: `chown`, `chmod o-w`";
             return Err(Refused { code: Code::SkillRootUnreadable, problem, hint });
         }
@@ -176,39 +120,55 @@ impl Real {
     }
 }
 
+/// Why something must not be read, as the end of a sentence. A workspace is whoever's it is.
+fn distrust(root: &SkillRoot, metadata: &Metadata) -> Option<String> {
+    let is_workspace = matches!(root.source, SkillSource::Workspace | SkillSource::WorkspaceAgents);
+    Some(metadata).filter(|_| !is_workspace).and_then(unsafe_to_trust)
+}
+
 struct Walk<'a> {
     root: &'a SkillRoot,
-    real: PathBuf,
-    boundary: PathBuf,
+    real: Real,
     skills: Vec<Walked>,
+    /// Skills beyond those.
+    over: Vec<String>,
     /// Real folders that were looked at.
     seen: BTreeSet<PathBuf>,
     entries: usize,
     /// Whether there are folders below those that are looked at.
     is_deeper: bool,
-    findings: &'a mut Vec<Diagnostic>,
+    findings: Vec<Diagnostic>,
 }
 
 impl Walk<'_> {
-    fn is_full(&self) -> bool {
-        self.skills.len() > MAX_SKILLS || self.entries > MAX_ENTRIES
+    fn find(&mut self, code: Code, subject: &str, message: String, hint: &str, path: &Path) {
+        self.findings.push(Diagnostic::new(code, subject, message, hint).at(Location::path(path)));
     }
 
     /// A folder that may be a skill, or group some. `real` is where it really is.
     fn folder(&mut self, folder: &Path, real: &Path, depth: usize) {
         self.is_deeper |= depth > MAX_DEPTH;
-        if depth > MAX_DEPTH || self.is_full() || !self.seen.insert(real.to_owned()) {
+        if depth > MAX_DEPTH || self.entries > MAX_ENTRIES || !self.seen.insert(real.to_owned()) {
             return;
         }
-        let entries = self.list(folder);
-        if let Some(name) = FILE_NAMES.iter().find(|name| entries.iter().any(|entry| entry.name == **name)) {
-            self.skill(folder, real, name, &entries);
+        let subject = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(main) = FILE_NAMES.iter().find_map(|name| Entry::at(folder, name)) {
+            if self.skills.len() == MAX_SKILLS {
+                self.over.push(subject);
+            } else {
+                self.skill(folder, real, &main, &subject);
+            }
             return;
         }
+        let (entries, _) = self.list(folder, MAX_ENTRIES.saturating_sub(self.entries) + 1);
+        self.entries += entries.len();
         for entry in entries {
-            let is_passed_over = entry.name.starts_with('.') || entry.name == "node_modules";
             let below = folder.join(&entry.name);
-            if !is_passed_over
+            if entry.name.eq_ignore_ascii_case("SKILL.md") {
+                let message = format!("`{}` is not `SKILL.md`, and is passed over", entry.name);
+                self.find(Code::SkillPassedOver, &subject, message, "name it `SKILL.md`", &below);
+            }
+            if !entry.is_passed_over()
                 && entry.is_folder(&below)
                 && let Some(real) = self.inside(&below, real, &entry, None)
             {
@@ -217,67 +177,89 @@ impl Walk<'_> {
         }
     }
 
-    fn skill(&mut self, folder: &Path, real: &Path, name: &str, entries: &[Entry]) {
-        let path = folder.join(name);
-        let entry = entries.iter().find(|entry| entry.name == name);
-        let main = entry.and_then(|entry| self.inside(&path, real, entry, None));
+    fn skill(&mut self, folder: &Path, real: &Path, entry: &Entry, subject: &str) {
+        let path = folder.join(&entry.name);
+        let main = self.inside(&path, real, entry, None);
         let seen = main.and_then(|real| Some((fs::metadata(&path).ok()?, real)));
-        let subject = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some((metadata, main)) = seen.filter(|(metadata, _)| metadata.is_file()) else {
             let message = "its `SKILL.md` is no regular file inside its root".to_owned();
-            let finding = Diagnostic::new(Code::SkillInvalid, subject, message, "make it a file of its own");
-            self.findings.push(finding.at(Location::path(path)));
-            return;
+            return self.find(Code::SkillInvalid, subject, message, "make it a file of its own", &path);
         };
-        let mut files = Vec::new();
-        let is_whole = self.files((folder, real), name, entries, &mut files);
-        files.sort_by(|(one, _), (other, _)| one.cmp(other));
-        if files.len() > MAX_FILES || !is_whole {
-            files.truncate(MAX_FILES);
-            let message = format!(
-                "beside `SKILL.md` it has more than {MAX_FILES} files, or files more than {MAX_FILE_DEPTH} folders deep; the rest is left out"
+        let of_folder = fs::metadata(folder).ok();
+        let distrusted =
+            of_folder.into_iter().chain([metadata.clone()]).find_map(|seen| distrust(self.root, &seen));
+        if let Some(problem) = distrusted {
+            let message = format!("its folder or its `SKILL.md` {problem}");
+            return self.find(
+                Code::SkillInvalid,
+                subject,
+                message,
+                "make both this user's own: `chmod o-w`",
+                &path,
             );
-            let finding =
-                Diagnostic::new(Code::SkillFileLeftOut, subject, message, "keep what the skill needs");
-            self.findings.push(finding.at(Location::path(folder)));
         }
-        let (source, boundary) = (self.root.source.clone(), self.boundary.clone());
+        let mut files = self.files((folder, real), &entry.name, subject);
+        files.truncate(MAX_FILES);
+        let (source, boundary) = (self.root.source.clone(), self.real.boundary.clone());
         let main = Seen::new(path, main, &metadata);
         self.skills.push(Walked { source, boundary, folder: folder.to_owned(), main, files });
     }
 
-    /// Other files of the skill at `base`, which is said and real; whether that is all of them.
-    fn files(
-        &mut self,
-        base: (&Path, &Path),
-        main: &str,
-        entries: &[Entry],
-        files: &mut Vec<(String, Seen)>,
-    ) -> bool {
-        let (mut is_whole, mut seen) = (true, BTreeSet::from([base.1.to_owned()]));
-        let mut folders = vec![(String::new(), base.1.to_owned(), entries.to_vec(), 0)];
-        while let Some((prefix, real, entries, depth)) = folders.pop() {
+    /// Other files of the skill at `base`, which is said and real.
+    fn files(&mut self, base: (&Path, &Path), main: &str, subject: &str) -> Vec<(String, Seen)> {
+        let (mut files, mut is_whole, mut left) = (Vec::new(), true, MAX_SKILL_ENTRIES);
+        let mut seen = BTreeSet::from([base.1.to_owned()]);
+        let mut folders = vec![(String::new(), base.1.to_owned(), 0)];
+        while let Some((prefix, folder, depth)) = folders.pop() {
+            let (entries, is_all) = self.list(&base.0.join(&prefix), left);
+            left = left.saturating_sub(entries.len());
+            is_whole &= is_all && (depth <= MAX_FILE_DEPTH || entries.is_empty());
             for entry in entries {
                 let below = format!("{prefix}{}", entry.name);
                 let path = base.0.join(&below);
-                if entry.name.starts_with('.') || below == main || files.len() > MAX_FILES {
+                if entry.is_passed_over() || below == main || depth > MAX_FILE_DEPTH {
                     continue;
                 }
-                let Some(real) = self.inside(&path, &real, &entry, Some(base.1)) else { continue };
+                if depth > 0 && FILE_NAMES.contains(&entry.name.as_str()) {
+                    let message = format!("`{below}` lies in the skill, and is no skill of its own");
+                    self.find(
+                        Code::SkillPassedOver,
+                        subject,
+                        message,
+                        "lay it beside, if it is to be one",
+                        &path,
+                    );
+                }
+                let Some(real) = self.inside(&path, &folder, &entry, Some(base.1)) else { continue };
                 match fs::metadata(&path) {
-                    Ok(metadata) if metadata.is_file() => {
-                        files.push((below, Seen::new(path, real, &metadata)));
-                    }
-                    Ok(metadata) if metadata.is_dir() && depth == MAX_FILE_DEPTH => is_whole = false,
                     Ok(metadata) if metadata.is_dir() && seen.insert(real.clone()) => {
-                        let entries = self.list(&path);
-                        folders.push((format!("{below}/"), real, entries, depth + 1));
+                        folders.push((format!("{below}/"), real, depth + 1));
                     }
+                    Ok(metadata) if metadata.is_file() => match distrust(self.root, &metadata) {
+                        Some(problem) => {
+                            let message = format!("its file `{below}` {problem}, and is left out");
+                            self.find(
+                                Code::SkillFileLeftOut,
+                                subject,
+                                message,
+                                "make it this user's own",
+                                &path,
+                            );
+                        }
+                        None => files.push((below, Seen::new(path, real, &metadata))),
+                    },
                     _ => {}
                 }
             }
         }
-        is_whole
+        files.sort_by(|(one, _), (other, _)| one.cmp(other));
+        if files.len() > MAX_FILES || !is_whole {
+            let message = format!(
+                "beside `SKILL.md` it has more than {MAX_FILES} files, {MAX_SKILL_ENTRIES} entries, or folders more than {MAX_FILE_DEPTH} deep; the rest is left out"
+            );
+            self.find(Code::SkillFileLeftOut, subject, message, "keep what the skill needs", base.0);
+        }
+        files
     }
 
     /// The real path of an entry of a folder whose real path is known, if that is below the root, or below the skill that it
@@ -287,38 +269,58 @@ impl Walk<'_> {
             return Some(folder.join(&entry.name));
         }
         let real = path.canonicalize().ok()?;
-        if real.starts_with(skill.unwrap_or(&self.real)) {
+        if real.starts_with(skill.unwrap_or(&self.real.root)) {
             return Some(real);
         }
         let whose = if skill.is_some() { "skill" } else { "folder of skills" };
         let message = format!("`{}` is a link out of its {whose}, and is not followed", entry.name);
-        let finding = Diagnostic::new(Code::SkillLinkRefused, &self.root.source, message, "copy it there");
-        self.findings.push(finding.at(Location::path(path)));
+        self.find(Code::SkillLinkRefused, &self.root.source.to_string(), message, "copy it there", path);
         None
     }
 
-    /// What is in a folder, by name. A name that is no Unicode is passed over.
-    fn list(&mut self, folder: &Path) -> Vec<Entry> {
-        let left = MAX_ENTRIES.saturating_sub(self.entries) + 1;
-        let read = fs::read_dir(folder).map(|entries| entries.flatten().take(left).collect::<Vec<_>>());
-        match read {
-            Ok(found) => {
-                self.entries += found.len();
-                let mut entries: Vec<Entry> = found.iter().filter_map(Entry::new).collect();
-                entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-                entries
-            }
+    /// At most so many entries of a folder, links last and else by name, and whether those are all.
+    fn list(&mut self, folder: &Path, most: usize) -> (Vec<Entry>, bool) {
+        let subject = self.root.source.to_string();
+        let mut found = match fs::read_dir(folder) {
+            Ok(entries) => entries.flatten(),
             Err(error) => {
                 let message = format!("a folder of skills cannot be read: {error}");
-                let finding = Diagnostic::new(
-                    Code::SkillRootUnreadable,
-                    &self.root.source,
-                    message,
-                    "make it readable",
-                );
-                self.findings.push(finding.at(Location::path(folder)));
-                Vec::new()
+                self.find(Code::SkillRootUnreadable, &subject, message, "make it readable", folder);
+                return (Vec::new(), true);
             }
+        };
+        let looked_at: Vec<DirEntry> = found.by_ref().take(most).collect();
+        let mut entries: Vec<Entry> = looked_at.iter().filter_map(Entry::new).collect();
+        if entries.len() < looked_at.len() {
+            let message = "something in it has a name that is no Unicode, and is passed over".to_owned();
+            self.find(Code::SkillPassedOver, &subject, message, "give it another name", folder);
+        }
+        entries.sort_unstable_by(|one, other| {
+            (one.kind.is_symlink(), &one.name).cmp(&(other.kind.is_symlink(), &other.name))
+        });
+        (entries, found.next().is_none())
+    }
+
+    /// Tells which limits of the root were reached.
+    fn tell_limits(&mut self) {
+        let (source, path) = (self.root.source.to_string(), self.root.path.clone());
+        let hint = "put skills that nobody needs elsewhere";
+        if !self.over.is_empty() {
+            let message = format!(
+                "its folder has {} skills, the limit is {MAX_SKILLS}; left out: {}",
+                MAX_SKILLS + self.over.len(),
+                text::shorten(&self.over.join(", "), MAX_NAMES_CHARS)
+            );
+            self.find(Code::SkillsTooMany, &source, message, hint, &path);
+        }
+        if self.entries > MAX_ENTRIES {
+            let message =
+                format!("its folder has more than {MAX_ENTRIES} entries; the rest is not looked at");
+            self.find(Code::SkillsTooMany, &source, message, hint, &path);
+        }
+        if self.is_deeper {
+            let message = format!("its folder is more than {MAX_DEPTH} deep; no skill is looked for below");
+            self.find(Code::SkillsTooMany, &source, message, "put skills higher up", &path);
         }
     }
 }
@@ -334,6 +336,17 @@ impl Entry {
     fn new(entry: &DirEntry) -> Option<Self> {
         let kind = entry.file_type().ok()?;
         Some(Self { name: entry.file_name().into_string().ok()?, kind })
+    }
+
+    /// The one of that name, if it is there.
+    fn at(folder: &Path, name: &str) -> Option<Self> {
+        let metadata = fs::symlink_metadata(folder.join(name)).ok()?;
+        Some(Self { name: name.to_owned(), kind: metadata.file_type() })
+    }
+
+    /// What people keep beside skills, and not in them.
+    fn is_passed_over(&self) -> bool {
+        self.name.starts_with('.') || self.name == "node_modules"
     }
 
     /// Whether it is a folder, or leads to one.
@@ -358,7 +371,7 @@ mod tests {
     fn look(root: &Path) -> (Vec<String>, Vec<String>) {
         let mut findings = Vec::new();
         let root_of = SkillRoot { source: SkillSource::Extra, path: root.to_owned() };
-        let skills = walk(&Place { root: root_of, within: None }, &mut findings);
+        let (_, skills) = walk(&Place { root: root_of, within: None }, &mut findings);
         let shown = |skill: &Walked| skill.folder.strip_prefix(root).unwrap().display().to_string();
         (skills.iter().map(shown).collect(), findings.iter().map(|finding| finding.message.clone()).collect())
     }
@@ -382,7 +395,9 @@ mod tests {
         }
         let (skills, findings) = look(root.path());
         assert_eq!(skills, ["1/2/3/4/5/6/seven", "1/2/3/4/5/six", "a", "b", "group/c"]);
-        assert!(findings.len() == 1 && findings[0].contains("more than 7 deep"), "{findings:?}");
+        assert_eq!(findings.len(), 2);
+        assert!(findings[0].contains("`nested/SKILL.md` lies in the skill"), "{findings:?}");
+        assert!(findings[1].contains("more than 7 deep"), "{findings:?}");
         assert_eq!(look(&root.path().join("nowhere")).0, [""; 0]);
         assert_eq!(look(&root.path().join("a")).0, [""], "a root may be one skill");
     }

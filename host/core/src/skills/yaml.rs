@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 use serde_saphyr::localizer::Localizer;
 use serde_saphyr::{
-    Budget, DuplicateKeyPolicy, Error, Location, MessageFormatter, Options, UserMessageFormatter,
+    Budget, DuplicateKeyPolicy, Error, Location, MergeKeyPolicy, MessageFormatter, Options,
+    UserMessageFormatter,
 };
 
 /// Nodes of one document: a front matter has a few dozen.
@@ -28,6 +29,16 @@ pub(super) struct YamlError {
     pub(super) line: Option<u32>,
     pub(super) column: Option<u32>,
 }
+
+/// What the parser says to programmers, and what that means.
+const PLAIN_WORDS: [(&str, &str); 6] = [
+    ("YAML document too large or too complex: limits breached: Documents", "there is more than one document"),
+    ("YAML document too large or too complex", "it is too large or too complex for what it is"),
+    ("expected mapping start", "a mapping of keys and values is expected here"),
+    ("expected string scalar", "a text is expected here"),
+    ("expected sequence start", "a list is expected here"),
+    ("unexpected end of file", "there is nothing, or it ends too early"),
+];
 
 /// The parser's words without the place, which stands beside them and is often another in the file.
 #[derive(Debug)]
@@ -53,7 +64,9 @@ impl MessageFormatter for WithoutPlace {
     }
 
     fn format_message<'a>(&self, error: &'a Error) -> Cow<'a, str> {
-        UserMessageFormatter.format_message(error)
+        let said = UserMessageFormatter.format_message(error);
+        let plain = PLAIN_WORDS.iter().find(|(parser, _)| said.starts_with(parser));
+        plain.map_or(said, |(_, plain)| Cow::Borrowed(*plain))
     }
 }
 
@@ -69,6 +82,8 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     options.budget = Some(budget);
     options.alias_limits.max_total_replayed_events = MAX_REPLAYED;
     options.duplicate_keys = DuplicateKeyPolicy::Error;
+    // A merge hides keys: of two that say the same, one is lost.
+    options.merge_keys = MergeKeyPolicy::Error;
     options.strict_booleans = true;
     options.with_snippet = false;
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
