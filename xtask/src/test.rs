@@ -15,9 +15,11 @@ use crate::tidy;
 /// A named check.
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("tidy", tidy::check),
     ("formatting", formatting),
+    // Its targets are no part of the workspace, so that no build here writes it.
+    ("the lock file of fuzz", || execute(&mut cargo("fuzz", &["update", "--workspace", "--locked"]))),
     ("guests", || guests::build(guests::Toolchain::Available)),
     ("lints", lints),
     ("lints of the sample plugins", sample_plugin_lints),
